@@ -75,6 +75,28 @@ template <class Of, bool ROWS> struct __ingot_reduced_layout {
     }
 };
 
+/* Whether an element of a matrix in one layout is in a row, or column, that the same thread has in
+ * `To`, a reduced layout, under the number that the matrix's own layout gives it. Rows are the same
+ * for all layouts of one SIMD-group, columns for those of one kind. */
+template <class From, class To> constexpr bool __ingot_maps_onto() {
+    if constexpr (requires { To::of_rows; }) {
+        using M = typename To::matrix;
+        if constexpr (__is_same(From, M)) {
+            return true;
+        } else if constexpr (!requires { typename From::matrix; } && From::simdgroups <= 1 &&
+                             From::simdgroups == M::simdgroups) {
+            constexpr bool same_kind =
+                requires { From::transposed; } == requires { M::transposed; };
+            return To::of_rows ? From::extent1 == M::extent1
+                               : same_kind && From::extent0 == M::extent0;
+        } else {
+            return false;
+        }
+    } else {
+        return false;
+    }
+}
+
 /* The result of a convolution: columns are channels, rows are images of W by H below each other. */
 template <class Of, int W, int H> struct __ingot_image_layout : Of {
     using matrix = Of;
@@ -249,15 +271,20 @@ template <class ElementType, class Extents, class Layout> struct cooperative_ten
     __ingot_inline const_iterator end() const {
         return {this, Layout::capacity};
     }
-    /* This tensor's element for that of another: the same one, or the row or column it is in. */
-    template <class Other> static __ingot_inline constexpr int __mapped(int i) {
+    /* This tensor's element for that of another: the same one, or the row or column it is in. Of a
+     * tensor with other rows or columns there is none: kernels ask is_iterator_compatible, and have
+     * the call in their code all the same. */
+    template <class Other> static __ingot_inline int __mapped(int i) {
         using from = typename Other::layout;
         if constexpr (__is_same(from, Layout)) {
             return i;
+        } else if constexpr (__ingot_maps_onto<from, Layout>()) {
+            int number = Layout::of_rows ? from::row_number(i) : from::column_number(i);
+            /* one layout may have more rows beyond the edge than the other */
+            return number < Layout::capacity ? number : Layout::capacity - 1;
         } else {
-            static_assert(__is_same(from, typename Layout::matrix),
-                          "map_iterator: the iterator is of a tensor with other rows and columns");
-            return Layout::of_rows ? from::row_number(i) : from::column_number(i);
+            __builtin_trap();
+            return 0;
         }
     }
     template <class It> __ingot_inline iterator map_iterator(const It &it) {

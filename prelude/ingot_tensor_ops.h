@@ -30,6 +30,11 @@ struct matmul2d_descriptor {
         : m(m), n(n), k(k), transpose_left(transpose_left), transpose_right(transpose_right),
           relaxed_precision(relaxed_precision), matmul_mode(matmul_mode) {}
 };
+/* A name of Apple's headers that programs use. */
+namespace __tensor_ops_detail {
+template <class T> using __remove_addrspace_t = remove_addrspace_t<T>;
+}
+
 /* -1 (dynamic_extent), 0 and dynamic_length_v: of the tensors. */
 constexpr bool __ingot_is_stated(int length) {
     return length > 0 && length != dynamic_length_v<int>;
@@ -241,6 +246,9 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
         using A = typename L::value_type;
         using B = typename R::value_type;
         using C = __ingot_tile_element<A, B>;
+        static_assert((!__is_integral(A) || sizeof(A) == 1) &&
+                          (!__is_integral(B) || sizeof(B) == 1),
+                      "integer operands of matmul2d have 8 or 4 bits");
         static_assert(layout::extent0 == N && layout::extent1 == M &&
                           layout::simdgroups == simdgroups,
                       "the destination is not one of this operation");
@@ -250,29 +258,35 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
             __ingot_multiply_fragments<typename L::layout, typename R::layout, layout, ACCUMULATE,
                                        C>(left.__elements, right.__elements, result.__elements);
         } else {
-            auto a = left_operand<C>(left, row);
-            auto b = right_operand<C>(right, column);
+            auto a = left_operand<C>(left, row, k);
+            auto b = right_operand<C>(right, column, k);
             __ingot_multiply<layout, rows, columns, K, ACCUMULATE, C>(a, b, result.__elements, k);
         }
     }
-    template <class C, class L> static __ingot_inline auto left_operand(const L &left, int row) {
+    /* What is in memory at k and beyond is no part of the product. */
+    template <class C, class L>
+    static __ingot_inline auto left_operand(const L &left, int row, int k) {
         if constexpr (__ingot_is_cooperative<L>) {
             return __ingot_register_operand<C, typename L::layout, false, typename L::value_type>{
                 left.__elements};
         } else {
             auto matrix = __ingot_matrix_of(left);
+            int &depth = ta ? matrix.extent1 : matrix.extent0;
+            depth = k < depth ? k : depth;
             using P = remove_reference_t<decltype(*matrix.data)>;
             return __ingot_memory_operand<C, false, ta, typename L::value_type, P>{
                 matrix, row + __ingot_place<M, N, simdgroups>::row()};
         }
     }
     template <class C, class R>
-    static __ingot_inline auto right_operand(const R &right, int column) {
+    static __ingot_inline auto right_operand(const R &right, int column, int k) {
         if constexpr (__ingot_is_cooperative<R>) {
             return __ingot_register_operand<C, typename R::layout, true, typename R::value_type>{
                 right.__elements};
         } else {
             auto matrix = __ingot_matrix_of(right);
+            int &depth = tb ? matrix.extent0 : matrix.extent1;
+            depth = k < depth ? k : depth;
             using P = remove_reference_t<decltype(*matrix.data)>;
             return __ingot_memory_operand<C, true, tb, typename R::value_type, P>{
                 matrix, column + __ingot_place<M, N, simdgroups>::column()};
@@ -404,13 +418,7 @@ reduce_columns(const cooperative_tensor<T, SE, SL> &source,
 template <class S, class D, class SE, class DE, class SL, class DL>
 __ingot_inline constexpr bool is_iterator_compatible(const cooperative_tensor<S, SE, SL> &,
                                                      const cooperative_tensor<D, DE, DL> &) {
-    if constexpr (__is_same(SL, DL)) {
-        return true;
-    } else if constexpr (requires { DL::of_rows; }) {
-        return __is_same(SL, typename DL::matrix);
-    } else {
-        return false;
-    }
+    return __is_same(SL, DL) || __ingot_maps_onto<SL, DL>();
 }
 } // namespace tensor_ops
 } // namespace mpp

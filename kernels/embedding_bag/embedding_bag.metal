@@ -195,11 +195,9 @@ kernel void embedding_bag(device const T *table [[buffer(0)]],
         bag_ahead(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else if (columns >= COLUMNS) {
         bag_one_by_one<4, true>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
-    } else if (columns == 64) {
-        bag_one_by_one<2, true>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else if (columns <= 32) {
         bag_one_by_one<1, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
-    } else if (columns < 64) {
+    } else if (columns <= 64) {
         bag_one_by_one<2, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);
     } else if (columns <= 96) {
         bag_one_by_one<3, false>(mine, table + first, indices, weights, errors, args, range, columns, lane, reports);

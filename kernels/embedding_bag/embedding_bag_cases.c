@@ -25,6 +25,7 @@ static const struct igh_case cases[] = {
     {.name = "1 row, 1 column", .n = {1, 1, 3, 2, SUM}},
     {.name = "sum", .n = {100, 64, 33, 5, SUM}, .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "sum, odd columns", .n = {50, 131, 17, 7, SUM}, .flags = SMALL_INDICES},
+    {.name = "sum, 119 columns", .n = {50, 119, 17, 7, SUM}},
     {.name = "sum, fixed length", .n = {77, 48, 40, 4, SUM}, .flags = FIXED},
     {.name = "sum, sample weights", .n = {60, 96, 21, 6, SUM}, .flags = WITH_WEIGHTS},
     {.name = "sum, hot rows", .n = {2, 32, 64, 40, SUM}, .flags = LAST_OFFSET},

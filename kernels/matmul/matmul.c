@@ -54,7 +54,8 @@ static const ingot_ops_knob knobs[] = {
     [KNOB_WIDE] = {.name = "wide",
                    .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
                            "aligned; 2 = with b not transposed, one row, or f32, a SIMD-group "
-                           "takes 1024 columns, some of k at a time",
+                           "takes 1024 columns, some of k at a time; with b transposed, two "
+                           "rows have a kernel of their own",
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 2},
@@ -271,10 +272,18 @@ static void turn_single_column(struct plan *plan) {
     plan->args.bias_step = 0;
 }
 
+/* Whether b is read straight from memory. With both transposed the elements of a line of a are
+ * gathered, which more than one round of rows cannot afford. */
+static bool has_few_rows(const struct igo_call *call, const struct plan *plan) {
+    const uint32_t m = plan->args.m;
+    const bool gathers = plan->a.transposed && plan->b.transposed;
+    return m <= igo_knob(call, KNOB_FEW) && (m <= FEW_ROWS || !gathers);
+}
+
 /* Rows of a transposed b are read as they lie when b stands on the left. */
 static void turn_few_rows(struct igo_call *call, struct plan *plan) {
     const uint32_t m = plan->args.m;
-    if (!plan->b.transposed || m <= igo_knob(call, KNOB_FEW) || m > igo_knob(call, KNOB_TURN) ||
+    if (!plan->b.transposed || has_few_rows(call, plan) || m > igo_knob(call, KNOB_TURN) ||
         plan->args.n <= m) {
         return;
     }
@@ -520,8 +529,10 @@ static void choose_kernel(struct igo_call *call, struct plan *plan, struct igo_l
         launch->group[0] = 32;
         return;
     }
-    if (args->m <= igo_knob(call, KNOB_FEW)) {
-        const uint32_t rows = args->m == 1 ? 1 : FEW_ROWS, simds = igo_knob(call, KNOB_SIMD);
+    if (has_few_rows(call, plan)) {
+        const bool two = args->m == 2 && plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2;
+        const uint32_t rows = args->m == 1 ? 1 : two ? 2 : FEW_ROWS;
+        const uint32_t simds = igo_knob(call, KNOB_SIMD);
         const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed &&
                           !plan->a.transposed && args->k && args->k % 8 == 0 &&
                           igo_aligned(plan->a.tensor, 16) && igo_aligned(plan->b.tensor, 16);
@@ -756,7 +767,7 @@ ingot_status ingot_op_matmul(ingot_ops *ops, ingot_stream *stream, const ingot_m
         multiply_pairs(&call, &plan, &launch, sums);
     } else if (plan.panels) {
         multiply_panels(&call, &plan, &launch, sums);
-    } else if (args->m > igo_knob(&call, KNOB_FEW) && is_packed(&call, args)) {
+    } else if (!has_few_rows(&call, &plan) && is_packed(&call, args)) {
         multiply_packed(&call, &plan, &launch, sums);
     } else {
         multiply(&call, &plan, &launch, memory_of(&plan, &plan.a), memory_of(&plan, &plan.b), sums);

@@ -351,7 +351,7 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
     for (uint w = 0; w < WIDTH; w++) {
         device const T *line = b + b_row[w];
         float even = 0, odd = 0;
-        uint k = first;
+        ulong k = first; // a sum with lane that may wrap is no vector of neighbours
         for (; k + 64 <= whole; k += 64) {
             even = fma(float(a[k + lane]), float(line[k + lane]), even);
             odd = fma(float(a[k + 32 + lane]), float(line[k + 32 + lane]), odd);
@@ -367,7 +367,7 @@ template <typename T, uint ROWS, uint WIDTH, bool TOUCH>
 inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
                      thread const ulong (&a_row)[ROWS], ulong a_step, device const T *b,
                      thread const ulong (&b_row)[WIDTH], uint first, uint whole, uint lane) {
-    for (uint k = first; k < whole; k += 32) {
+    for (ulong k = first; k < whole; k += 32) {
         float x[ROWS];
         for (uint r = 0; r < ROWS; r++)
             x[r] = float(a[a_row[r] + (TOUCH ? k + lane : (k + lane) * a_step)]);
@@ -413,7 +413,7 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
     if (whole + lane < end) {
         for (uint w = 0; w < WIDTH; w++)
             for (uint r = 0; r < ROWS; r++)
-                sum[r][w] = fma(float(a[a_row[r] + (whole + lane) * a_step]),
+                sum[r][w] = fma(float(a[a_row[r] + (ulong(whole) + lane) * a_step]),
                                 float(b[b_row[w] + whole + lane]), sum[r][w]);
     }
     put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
@@ -486,6 +486,7 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     INSTANTIATE_KERNEL("matmul_columns_1_" #name, matmul_columns<T, 1, 8>)                         \
     INSTANTIATE_KERNEL("matmul_columns_4_" #name, matmul_columns<T, 4, 4>)                         \
     INSTANTIATE_KERNEL("matmul_dots_1_" #name, matmul_dots<T, 1, 4>)                               \
+    INSTANTIATE_KERNEL("matmul_dots_2_" #name, matmul_dots<T, 2, 4>)                               \
     INSTANTIATE_KERNEL("matmul_dots_4_" #name, matmul_dots<T, 4, 4>)                               \
     INSTANTIATE_KERNEL("matmul_dots_wide_1_" #name, matmul_dots_wide<T, 1, 4>)                     \
     INSTANTIATE_KERNEL("matmul_dots_wide_4_" #name, matmul_dots_wide<T, 4, 4>)                     \

@@ -13,21 +13,43 @@ template <typename T, typename S> struct quantised_lines {
     device const S *scales, *biases;
     uint rows, depth, group_shift;
 
-    /* Number `lane` of 32 that begin at `at`. */
+    float bias_of(ulong one, float scale) thread const {
+        return has_biases ? float(biases[one]) : -float(middle) * scale;
+    }
+    /* Number `lane` of 32 that begin at `at`, of 8 bits. */
     T number(ulong at, uint lane) thread const {
         const ulong one = at >> group_shift;
         const float scale = float(scales[one]);
-        const float bias = has_biases ? float(biases[one]) : -float(middle) * scale;
-        if (bits == 8) {
-            const uint q = ((device const uchar *)packed)[at + lane];
-            return T(fma(scale, float(q), bias));
-        }
+        const uint q = ((device const uchar *)packed)[at + lane];
+        return T(fma(scale, float(q), bias_of(one, scale)));
+    }
+    uint four_bits(ulong at, uint lane) thread const {
         device const uint *words = packed + at / 8;
         const uint word = simd_shuffle(lane < 4 ? words[lane] : 0, ushort(lane / 8));
+        return word >> lane % 8 * 4 & 15;
+    }
+    /* 32 numbers of 4 bits of two lines, from `at` and `below` on. Each half of the lanes knows the
+     * sixteen that a line can have. */
+    void two_lines(threadgroup T *to, ulong at, ulong below, uint lane) thread const {
+        const ulong one = at >> group_shift, other = below >> group_shift;
+        const float scales_of[2] = {float(scales[one]), float(scales[other])};
+        const float biases_of[2] = {bias_of(one, scales_of[0]), bias_of(other, scales_of[1])};
+        const float scale = lane < 16 ? scales_of[0] : scales_of[1];
+        const float bias = lane < 16 ? biases_of[0] : biases_of[1];
         const T known = T(fma(scale, float(lane & 15), bias));
-        return simd_shuffle(known, ushort(word >> lane % 8 * 4 & 15));
+        to[lane] = simd_shuffle(known, ushort(four_bits(at, lane)));
+        to[PAIR_LINE + lane] = simd_shuffle(known, ushort(four_bits(below, lane) | 16));
     }
     template <uint COUNT> void stage(threadgroup T *to, uint row, uint k, uint lane) thread const {
+        if (bits == 4) {
+            const uint last = rows - 1; // lines behind it are made and left
+#pragma clang loop unroll(disable)
+            for (uint r = 0; r < COUNT; r += 2) {
+                two_lines(to + r * PAIR_LINE, ulong(min(row + r, last)) * depth + k,
+                          ulong(min(row + r + 1, last)) * depth + k, lane);
+            }
+            return;
+        }
 #pragma clang loop unroll(disable)
         for (uint r = 0; r < COUNT; r++) {
             T value = T(0);

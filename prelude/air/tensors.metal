@@ -10,8 +10,9 @@
  * b0) + (i & 3). Fragments over the edge are padded.
  *
  * Products go by simdgroup_matrix's built-in. Elements 2t and 2t + 1 of a fragment's half are a
- * tile of 8 by 8 whose column c is column 4·(c >> 1) + 2t + (c & 1) of the fragment; so the sum
- * over k goes in that order.
+ * tile of 8 by 8 whose column c is column 4·(c >> 1) + 2t + (c & 1) of the fragment, called woven
+ * here. Where both operands are fragments and the left one is not transposed, the sum over k goes
+ * in that order, else k ascends: as in ingot_tensor_product.h, so that source gives the same bits.
  */
 #pragma once
 
@@ -168,7 +169,8 @@ __ingot_inline void __ingot_air_load(__ingot_air_shape shape, thread T *elements
 #pragma unroll
     for (uint i = 0; i < shape.elements(threads); i++) {
         __ingot_air_place at(shape, i, threads);
-        elements[i] = view.get((int)at.column, (int)at.row);
+        bool valid = at.row < shape.rows && at.column < shape.columns;
+        elements[i] = valid ? view.get((int)at.column, (int)at.row) : T(0);
     }
 }
 template <class T, class P>
@@ -227,15 +229,26 @@ template <class T> __ingot_inline vec<T, 2> __ingot_air_turned(vec<T, 2> tile) {
     return vec<T, 2>(second ? T(even.y) : T(even.x), second ? T(odd.y) : T(odd.x));
 }
 
-/* ---- operands of products, as tiles with k woven ---- */
+/* ---- operands of products, as tiles ---- */
 
-/* From anything that gives element (row, k) or (k, column). */
+/* k of this lane's first element in tile t of the left operand, and of its row in the right one. */
+__ingot_inline int __ingot_air_left_k(bool woven, uint step, uint t) {
+    uint group = __ingot_air_group();
+    return (int)(step * 16 + (woven ? group * 4 + t * 2 : t * 8 + group * 2));
+}
+__ingot_inline int __ingot_air_right_k(bool woven, uint step, uint t) {
+    uint row = __ingot_air_row();
+    return (int)(step * 16 + (woven ? (row >> 1) * 4 + t * 2 + (row & 1u) : t * 8 + row));
+}
+
+/* From anything that gives element (row, k) or (k, column); k ascends. */
 template <class T, class Source> struct __ingot_air_left_memory {
     Source source;
     using element = T;
+    static constexpr bool woven = false;
     __ingot_inline vec<T, 2> tile(uint fragment, uint step, uint h, uint t) const {
         int row = (int)(fragment * 16 + h * 8 + __ingot_air_row());
-        int k = (int)(step * 16 + __ingot_air_group() * 4 + t * 2);
+        int k = __ingot_air_left_k(false, step, t);
         return vec<T, 2>(source.left(row, k), source.left(row, k + 1));
     }
 };
@@ -243,8 +256,7 @@ template <class T, class Source> struct __ingot_air_right_memory {
     Source source;
     using element = T;
     __ingot_inline vec<T, 2> tile(uint step, uint fragment, uint t, uint u) const {
-        uint row = __ingot_air_row();
-        int k = (int)(step * 16 + (row >> 1) * 4 + t * 2 + (row & 1u));
+        int k = __ingot_air_right_k(false, step, t);
         int column = (int)(fragment * 16 + __ingot_air_group() * 4 + u * 2);
         return vec<T, 2>(source.right(k, column), source.right(k, column + 1));
     }
@@ -254,47 +266,64 @@ template <class T, class Source> struct __ingot_air_right_memory {
 template <class T> struct __ingot_air_left_registers {
     const thread T *elements;
     uint across; /* fragments in a row, as stored */
-    bool transposed;
+    bool transposed, woven;
     using element = T;
     __ingot_inline vec<T, 2> tile(uint fragment, uint step, uint h, uint t) const {
-        if (!transposed) {
-            return __ingot_air_pair(elements + (fragment * across + step) * 8, h, t);
+        if (transposed) {
+            const thread T *stored = elements + (step * across + fragment) * 8;
+            return __ingot_air_turned(__ingot_air_unwoven(stored, t, h));
         }
-        const thread T *stored = elements + (step * across + fragment) * 8;
-        return __ingot_air_turned(__ingot_air_woven_rows(__ingot_air_unwoven(stored, 0, h),
-                                                         __ingot_air_unwoven(stored, 1, h), t));
+        const thread T *stored = elements + (fragment * across + step) * 8;
+        return woven ? __ingot_air_pair(stored, h, t) : __ingot_air_unwoven(stored, h, t);
     }
 };
 template <class T> struct __ingot_air_right_registers {
     const thread T *elements;
     uint across;
-    bool transposed;
+    bool transposed, woven;
     using element = T;
     __ingot_inline vec<T, 2> tile(uint step, uint fragment, uint t, uint u) const {
         if (!transposed) {
             const thread T *stored = elements + (step * across + fragment) * 8;
-            return __ingot_air_woven_rows(__ingot_air_pair(stored, 0, u),
-                                          __ingot_air_pair(stored, 1, u), t);
+            return woven ? __ingot_air_woven_rows(__ingot_air_pair(stored, 0, u),
+                                                  __ingot_air_pair(stored, 1, u), t)
+                         : __ingot_air_pair(stored, t, u);
         }
         const thread T *stored = elements + (fragment * across + step) * 8;
-        return __ingot_air_turned(__ingot_air_woven_rows(__ingot_air_pair(stored, 0, t),
-                                                         __ingot_air_pair(stored, 1, t), u));
+        vec<T, 2> upper =
+            woven ? __ingot_air_pair(stored, 0, t) : __ingot_air_unwoven(stored, 0, t);
+        vec<T, 2> lower =
+            woven ? __ingot_air_pair(stored, 1, t) : __ingot_air_unwoven(stored, 1, t);
+        return __ingot_air_turned(__ingot_air_woven_rows(upper, lower, u));
     }
 };
 
-/* Adds the products of `steps` fragments along k to one fragment of the destination. */
+/* What tiles of Ts hold: integers of 8 bits are exact in half. */
+template <class T> using __ingot_air_tile = conditional_t<__is_integral(T), half, T>;
+
+/* Adds the products of fragments `from` to `to` along k to one fragment of the destination. What is
+ * at `depth` and beyond counts as zero. */
 template <class L, class R>
-__ingot_inline void __ingot_air_add_products(L left, R right, uint row, uint column, uint steps,
-                                             thread simdgroup_float8x8 *sums) {
-    for (uint step = 0; step < steps; step++) {
+__ingot_inline void __ingot_air_add_products(L left, R right, uint row, uint column, uint from,
+                                             uint to, int depth, thread simdgroup_float8x8 *sums) {
+    using A = __ingot_air_tile<typename L::element>;
+    using B = __ingot_air_tile<typename R::element>;
+    for (uint step = from; step < to; step++) {
+        bool ends = (int)(step * 16 + 16) > depth;
 #pragma unroll
         for (uint t = 0; t < 2; t++) {
-            simdgroup_matrix<typename L::element, 8, 8> a[2];
-            simdgroup_matrix<typename R::element, 8, 8> b[2];
+            simdgroup_matrix<A, 8, 8> a[2];
+            simdgroup_matrix<B, 8, 8> b[2];
+            int left_k = __ingot_air_left_k(left.woven, step, t);
+            int right_k = __ingot_air_right_k(left.woven, step, t);
 #pragma unroll
             for (uint i = 0; i < 2; i++) {
-                a[i].thread_elements() = left.tile(row, step, i, t);
-                b[i].thread_elements() = right.tile(step, column, t, i);
+                auto x = left.tile(row, step, i, t);
+                auto y = right.tile(step, column, t, i);
+                bool first = !ends || left_k < depth, second = !ends || left_k + 1 < depth;
+                bool both = !ends || right_k < depth;
+                a[i].thread_elements() = vec<A, 2>(first ? A(x.x) : A(0), second ? A(x.y) : A(0));
+                b[i].thread_elements() = vec<B, 2>(both ? B(y.x) : B(0), both ? B(y.y) : B(0));
             }
 #pragma unroll
             for (uint i = 0; i < 4; i++) {
@@ -304,28 +333,46 @@ __ingot_inline void __ingot_air_add_products(L left, R right, uint row, uint col
     }
 }
 
+/* One fragment of the destination: `elements` are this lane's eight. Sums of integers are exact for
+ * 256 steps, and int after that. */
+template <class L, class R, class C>
+__ingot_inline void __ingot_air_multiply_fragment(L left, R right, uint row, uint column,
+                                                  uint steps, int depth, bool accumulate,
+                                                  thread C *elements) {
+    constexpr bool exact = __is_integral(C);
+    for (uint from = 0; from < steps || from == 0; from += exact ? 16 : steps + 1) {
+        simdgroup_float8x8 sums[4];
+#pragma unroll
+        for (uint i = 0; i < 4; i++) {
+            thread C *pair = elements + i * 2;
+            sums[i].thread_elements() =
+                accumulate && !exact ? float2((float)pair[0], (float)pair[1]) : float2(0);
+        }
+        uint to = exact && steps - from > 16 ? from + 16 : steps;
+        __ingot_air_add_products(left, right, row, column, from, to, depth, sums);
+        bool add = exact && (accumulate || from > 0);
+#pragma unroll
+        for (uint i = 0; i < 4; i++) {
+            thread C *pair = elements + i * 2;
+            C x = (C)sums[i].thread_elements().x, y = (C)sums[i].thread_elements().y;
+            pair[0] = add ? C(pair[0] + x) : x;
+            pair[1] = add ? C(pair[1] + y) : y;
+        }
+    }
+}
+
 /* rows by columns of the destination, in its layout. */
 template <class L, class R, class C>
 __ingot_inline void __ingot_air_multiply(L left, R right, __ingot_air_shape shape, uint steps,
-                                         bool accumulate, thread C *elements, uint threads) {
+                                         int depth, bool accumulate, thread C *elements,
+                                         uint threads) {
     uint fragments = shape.elements(threads) / 8;
 #pragma unroll
     for (uint f = 0; f < fragments; f++) {
         uint fragment = f * (threads / 32) + __ingot_air_simdgroup(threads);
-        simdgroup_float8x8 sums[4];
-#pragma unroll
-        for (uint i = 0; i < 4; i++) {
-            thread C *pair = elements + f * 8 + i * 2;
-            sums[i].thread_elements() =
-                accumulate ? float2((float)pair[0], (float)pair[1]) : float2(0);
-        }
-        __ingot_air_add_products(left, right, fragment / shape.across(), fragment % shape.across(),
-                                 steps, sums);
-#pragma unroll
-        for (uint i = 0; i < 4; i++) {
-            elements[f * 8 + i * 2] = (C)sums[i].thread_elements().x;
-            elements[f * 8 + i * 2 + 1] = (C)sums[i].thread_elements().y;
-        }
+        __ingot_air_multiply_fragment(left, right, fragment / shape.across(),
+                                      fragment % shape.across(), steps, depth, accumulate,
+                                      elements + f * 8);
     }
 }
 
@@ -359,17 +406,35 @@ __ingot_inline __ingot_air_shape __ingot_air_destination(__ingot_air_descriptor 
     return __ingot_air_shape(2, d.m, d.n, d.k, d.transpose_left, d.transpose_right);
 }
 
+/* Operands in registers, with the fragments in a row as they are stored. */
+template <class A>
+__ingot_inline __ingot_air_left_registers<A> __ingot_air_left(__ingot_air_descriptor d,
+                                                              const thread A *a, bool woven) {
+    uint across = (uint)((d.transpose_left ? d.m : d.k) + 15) / 16;
+    return {a, across, (bool)d.transpose_left, woven};
+}
+template <class B>
+__ingot_inline __ingot_air_right_registers<B> __ingot_air_right(__ingot_air_descriptor d,
+                                                                const thread B *b, bool woven) {
+    uint across = (uint)((d.transpose_right ? d.k : d.n) + 15) / 16;
+    return {b, across, (bool)d.transpose_right, woven};
+}
+
+template <class L, class R, class C>
+__ingot_inline void __ingot_air_run_steps(__ingot_air_descriptor d, L left, R right, thread C *c,
+                                          uint threads) {
+    __ingot_air_multiply(left, right, __ingot_air_destination(d), (uint)(d.k + 15) / 16, d.k,
+                         d.mode == 1, c, threads);
+}
+
 template <class A, class B, class C>
 __ingot_inline void __ingot_air_run(const thread __ingot_air_descriptor *descriptor,
                                     const thread A *a, const thread B *b, thread C *c,
                                     uint threads) {
     __ingot_air_descriptor d = *descriptor;
-    uint steps = (uint)(d.k + 15) / 16;
-    __ingot_air_left_registers<A> left = {a, d.transpose_left ? (uint)(d.m + 15) / 16 : steps,
-                                          (bool)d.transpose_left};
-    __ingot_air_right_registers<B> right = {b, d.transpose_right ? steps : (uint)(d.n + 15) / 16,
-                                            (bool)d.transpose_right};
-    __ingot_air_multiply(left, right, __ingot_air_destination(d), steps, d.mode == 1, c, threads);
+    bool woven = !d.transpose_left;
+    __ingot_air_run_steps(d, __ingot_air_left(d, a, woven), __ingot_air_right(d, b, woven), c,
+                          threads);
 }
 
 template <class A, class B, class PB, class C>
@@ -377,11 +442,8 @@ __ingot_inline void __ingot_air_run_right(const thread __ingot_air_descriptor *d
                                           const thread A *a, const thread __ingot_air_tensor *b,
                                           thread C *c, uint threads) {
     __ingot_air_descriptor d = *descriptor;
-    uint steps = (uint)(d.k + 15) / 16;
-    __ingot_air_left_registers<A> left = {a, d.transpose_left ? (uint)(d.m + 15) / 16 : steps,
-                                          (bool)d.transpose_left};
     __ingot_air_right_memory<B, __ingot_air_matrix<B, PB>> right = {{b, (bool)d.transpose_right}};
-    __ingot_air_multiply(left, right, __ingot_air_destination(d), steps, d.mode == 1, c, threads);
+    __ingot_air_run_steps(d, __ingot_air_left(d, a, false), right, c, threads);
 }
 
 template <class A, class PA, class B, class C>
@@ -389,26 +451,16 @@ __ingot_inline void __ingot_air_run_left(const thread __ingot_air_descriptor *de
                                          const thread __ingot_air_tensor *a, const thread B *b,
                                          thread C *c, uint threads) {
     __ingot_air_descriptor d = *descriptor;
-    uint steps = (uint)(d.k + 15) / 16;
     __ingot_air_left_memory<A, __ingot_air_matrix<A, PA>> left = {{a, (bool)d.transpose_left}};
-    __ingot_air_right_registers<B> right = {b, d.transpose_right ? steps : (uint)(d.n + 15) / 16,
-                                            (bool)d.transpose_right};
-    __ingot_air_multiply(left, right, __ingot_air_destination(d), steps, d.mode == 1, c, threads);
+    __ingot_air_run_steps(d, left, __ingot_air_right(d, b, false), c, threads);
 }
 
-/* Sums of integers are exact: each thread makes its own elements. */
+/* How far a sum over k goes: as long as both operands are, and no further than the descriptor says.
+ */
 template <class L, class R>
-__ingot_inline void __ingot_air_sum_integers(L left, R right, __ingot_air_shape shape, int k,
-                                             bool accumulate, thread int *elements, uint threads) {
-#pragma unroll
-    for (uint i = 0; i < shape.elements(threads); i++) {
-        __ingot_air_place at(shape, i, threads);
-        int sum = accumulate ? elements[i] : 0;
-        for (int j = 0; j < k; j++) {
-            sum += (int)left.element((int)at.row, j) * (int)right.element(j, (int)at.column);
-        }
-        elements[i] = sum;
-    }
+__ingot_inline int __ingot_air_depth(__ingot_air_descriptor d, L left, R right) {
+    int depth = left.columns() < right.rows() ? left.columns() : right.rows();
+    return d.k >= 0 && d.k < depth ? d.k : depth;
 }
 
 template <class A, class PA, class B, class PB, class C>
@@ -417,17 +469,75 @@ __ingot_inline void __ingot_air_run_memory(const thread __ingot_air_descriptor *
                                            const thread __ingot_air_tensor *b, thread C *c,
                                            uint threads) {
     __ingot_air_descriptor d = *descriptor;
-    __ingot_air_matrix<A, PA> left(a, d.transpose_left);
-    __ingot_air_matrix<B, PB> right(b, d.transpose_right);
-    int k = d.k >= 0 ? d.k : left.columns() < right.rows() ? left.columns() : right.rows();
-    if constexpr (__is_same(C, int)) {
-        __ingot_air_sum_integers(left, right, __ingot_air_destination(d), k, d.mode == 1, c,
-                                 threads);
+    __ingot_air_left_memory<A, __ingot_air_matrix<A, PA>> left = {{a, (bool)d.transpose_left}};
+    __ingot_air_right_memory<B, __ingot_air_matrix<B, PB>> right = {{b, (bool)d.transpose_right}};
+    int k = __ingot_air_depth(d, left.source, right.source);
+    __ingot_air_multiply(left, right, __ingot_air_destination(d), (uint)(k + 15) / 16, k,
+                         d.mode == 1, c, threads);
+}
+
+/* The destination is in memory: fragments in turn, of m by n elements, or of as many as it has.
+ * SIMD-groups beyond those of the operation have nothing to do. */
+template <class L, class R, class C, class PC>
+__ingot_inline void __ingot_air_fill(L left, R right, __ingot_air_view<C, PC> to, int m, int n,
+                                     int k, bool accumulate, uint threads) {
+    uint across = (uint)(n + 15) / 16, count = (uint)(m + 15) / 16 * across;
+    uint first = threads > 32 ? __ingot_simdgroup_index_in_threadgroup() : 0;
+    for (uint f = first; f < count && first < threads / 32; f += threads / 32) {
+        C elements[8];
+        int row = (int)(f / across * 16 + __ingot_air_row());
+        int column = (int)(f % across * 16 + __ingot_air_group() * 4);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            elements[i] = accumulate ? to.get(column + i % 4, row + i / 4 * 8) : C(0);
+        }
+        __ingot_air_multiply_fragment(left, right, f / across, f % across, (uint)(k + 15) / 16, k,
+                                      accumulate, elements);
+#pragma unroll
+        for (int i = 0; i < 8; i++) {
+            if (row + i / 4 * 8 < m && column + i % 4 < n) {
+                to.set(column + i % 4, row + i / 4 * 8, elements[i]);
+            }
+        }
+    }
+}
+
+/* By one thread: all of it. */
+template <class L, class R, class C, class PC>
+__ingot_inline void __ingot_air_fill_alone(L left, R right, __ingot_air_view<C, PC> to, int m,
+                                           int n, int k, bool accumulate) {
+    using sum = conditional_t<__is_integral(C), C, float>;
+    for (int i = 0; i < m * n; i++) {
+        int row = i / n, column = i % n;
+        sum total = accumulate ? (sum)to.get(column, row) : sum(0);
+        for (int j = 0; j < k; j++) {
+            sum x = (sum)left.element(row, j), y = (sum)right.element(j, column);
+            if constexpr (__is_integral(C)) {
+                total += x * y;
+            } else {
+                total = metal::fma(x, y, total);
+            }
+        }
+        to.set(column, row, (C)total);
+    }
+}
+
+template <class A, class PA, class B, class PB, class C, class PC>
+__ingot_inline void __ingot_air_run_to_memory(const thread __ingot_air_descriptor *descriptor,
+                                              const thread __ingot_air_tensor *a,
+                                              const thread __ingot_air_tensor *b,
+                                              const thread __ingot_air_tensor *c, uint threads) {
+    __ingot_air_descriptor d = *descriptor;
+    __ingot_air_left_memory<A, __ingot_air_matrix<A, PA>> left = {{a, (bool)d.transpose_left}};
+    __ingot_air_right_memory<B, __ingot_air_matrix<B, PB>> right = {{b, (bool)d.transpose_right}};
+    __ingot_air_view<C, PC> to(c);
+    int k = __ingot_air_depth(d, left.source, right.source);
+    int m = d.m >= 0 && d.m < to.extents[1] ? d.m : to.extents[1];
+    int n = d.n >= 0 && d.n < to.extents[0] ? d.n : to.extents[0];
+    if (threads < 32) {
+        __ingot_air_fill_alone(left.source, right.source, to, m, n, k, d.mode == 1);
     } else {
-        __ingot_air_left_memory<A, __ingot_air_matrix<A, PA>> l = {left};
-        __ingot_air_right_memory<B, __ingot_air_matrix<B, PB>> r = {right};
-        __ingot_air_multiply(l, r, __ingot_air_destination(d), (uint)(k + 15) / 16, d.mode == 1, c,
-                             threads);
+        __ingot_air_fill(left, right, to, m, n, k, d.mode == 1, threads);
     }
 }
 
@@ -464,8 +574,8 @@ __ingot_inline void __ingot_air_output(const thread __ingot_air_convolution *d, 
     at[3] = valid ? (int)place.row / (width * height) : outside;
 }
 
-/* One place of the window: rows are outputs, k is the channel. The window's centre lies on the
- * output. */
+/* One place of the window: rows are outputs, k is the channel. Pixel ceil((size - 1) * dilation /
+ * 2) of the window lies on the output. */
 template <class T> struct __ingot_air_activations {
     __ingot_air_view<T, device T *> view;
     int width, height;
@@ -501,11 +611,13 @@ __ingot_inline void __ingot_air_convolve(const thread __ingot_air_convolution *d
     }
     for (int y = 0; y < d.window.y; y++) {
         for (int x = 0; x < d.window.x; x++) {
-            int2 first = *offsets + (int2(x, y) - d.window / 2) * d.dilations;
+            int2 first =
+                *offsets + int2(x, y) * d.dilations - ((d.window - 1) * d.dilations + 1) / 2;
             __ingot_air_left_memory<A, __ingot_air_activations<A>> left = {
                 {activations, d.destination.y, d.destination.z, d.strides, first}};
             __ingot_air_right_memory<B, __ingot_air_weights<B>> right = {{weights, int2(x, y)}};
-            __ingot_air_multiply(left, right, shape, steps, true, elements, threads);
+            __ingot_air_multiply(left, right, shape, steps, (int)steps * 16, true, elements,
+                                 threads);
         }
     }
 }
@@ -535,18 +647,16 @@ AIR(ushort, "air.get_descriptor_size_tensor", (ushort, ushort), (ushort)sizeof(_
 #define OPERAND int op, int m, int n, int k, uchar left, uchar right, uchar, int
 #define SHAPE   __ingot_air_shape(op, m, n, k, left, right)
 #define MATMUL  "__tensorops_impl_matmul2d_op_"
-    AIR(ulong, MATMUL "cooperative_tensor_data_size",
-        (OPERAND, uint l, uint r, uint d, uint threads),
-        (ulong)SHAPE.elements(threads) * __ingot_air_bytes(op, l, r, d))
-        AIR(void, MATMUL "cooperative_tensor_init",
-            (OPERAND, thread char *, uint, uint, uint, uint), (void)0)
-            AIR(thread char *, MATMUL "cooperative_tensor_get_element_pointer",
-                (OPERAND, thread char *p, ushort i, uint l, uint r, uint d),
-                i == 0xffff ? p : p + (uint)i * __ingot_air_bytes(op, l, r, d))
-                AIR(ushort, MATMUL "cooperative_tensor_num_elements",
-                    (OPERAND, thread char *, uint, uint, uint threads),
-                    (ushort)SHAPE.elements(threads)) __ingot_inline
-    bool __ingot_air_is_valid(__ingot_air_shape shape, uint element, uint threads) {
+AIR(ulong, MATMUL "cooperative_tensor_data_size", (OPERAND, uint l, uint r, uint d, uint threads),
+    (ulong)SHAPE.elements(threads) * __ingot_air_bytes(op, l, r, d))
+AIR(void, MATMUL "cooperative_tensor_init", (OPERAND, thread char *, uint, uint, uint, uint),
+    (void)0)
+AIR(thread char *, MATMUL "cooperative_tensor_get_element_pointer",
+    (OPERAND, thread char *p, ushort i, uint l, uint r, uint d),
+    i == 0xffff ? p : p + (uint)i * __ingot_air_bytes(op, l, r, d))
+AIR(ushort, MATMUL "cooperative_tensor_num_elements",
+    (OPERAND, thread char *, uint, uint, uint threads), (ushort)SHAPE.elements(threads))
+__ingot_inline bool __ingot_air_is_valid(__ingot_air_shape shape, uint element, uint threads) {
     __ingot_air_place at(shape, element, threads);
     return at.row < shape.rows && at.column < shape.columns;
 }
@@ -575,7 +685,8 @@ AIR(void, MATMUL "cooperative_tensor_get_coordinate",
 #define COPIES_OF(T, t) COPIES(T, t, device, "dv") COPIES(T, t, threadgroup, "tg")
 COPIES_OF(float, "f32")
 COPIES_OF(half, "f16")
-COPIES_OF(bfloat, "b16") COPIES_OF(int, "i32") COPIES_OF(char, "i8") COPIES_OF(uchar, "u8")
+COPIES_OF(bfloat, "b16")
+COPIES_OF(int, "i32") COPIES_OF(char, "i8") COPIES_OF(uchar, "u8")
 
 #define DESCRIPTOR const thread __ingot_air_descriptor *d
 #define TENSOR(x)  const thread __ingot_air_tensor *x, int
@@ -583,6 +694,18 @@ COPIES_OF(bfloat, "b16") COPIES_OF(int, "i32") COPIES_OF(char, "i8") COPIES_OF(u
     AIR(void, MATMUL "run_cooperative_" pa "_" a "_" pb "_" b "_" c,                               \
         (DESCRIPTOR, TENSOR(x), TENSOR(y), thread C * z, uint threads),                            \
         (__ingot_air_run_memory<A, PA A *, B, PB B *, C>(d, x, y, z, threads)))
+#define TO_MEMORY(A, a, PA, pa, B, b, PB, pb, C, c, PC, pc)                                        \
+    AIR(void, MATMUL "run_" pa "_" a "_" pb "_" b "_" pc "_" c,                                    \
+        (DESCRIPTOR, TENSOR(x), TENSOR(y), TENSOR(z), uint threads),                               \
+        (__ingot_air_run_to_memory<A, PA A *, B, PB B *, C, PC C *>(d, x, y, z, threads)))
+#define TO_MEMORIES(A, a, PA, pa, B, b, PB, pb, C, c)                                              \
+    TO_MEMORY(A, a, PA, pa, B, b, PB, pb, C, c, device, "dv")                                      \
+    TO_MEMORY(A, a, PA, pa, B, b, PB, pb, C, c, threadgroup, "tg")
+#define ALL_IN_MEMORY(A, a, B, b, C, c)                                                            \
+    TO_MEMORIES(A, a, device, "dv", B, b, device, "dv", C, c)                                      \
+    TO_MEMORIES(A, a, device, "dv", B, b, threadgroup, "tg", C, c)                                 \
+    TO_MEMORIES(A, a, threadgroup, "tg", B, b, device, "dv", C, c)                                 \
+    TO_MEMORIES(A, a, threadgroup, "tg", B, b, threadgroup, "tg", C, c)
 #define MEMORIES(A, a, B, b, C, c)                                                                 \
     MEMORY(A, a, device, "dv", B, b, device, "dv", C, c)                                           \
     MEMORY(A, a, device, "dv", B, b, threadgroup, "tg", C, c)                                      \
@@ -609,32 +732,43 @@ COPIES_OF(bfloat, "b16") COPIES_OF(int, "i32") COPIES_OF(char, "i8") COPIES_OF(u
 #define PRODUCTS_OF(A, a)                                                                          \
     PRODUCTS_TO(A, a, float, "f32") PRODUCTS_TO(A, a, half, "f16") PRODUCTS_TO(A, a, bfloat, "b16")
     PRODUCTS_OF(float, "f32") PRODUCTS_OF(half, "f16") PRODUCTS_OF(bfloat, "b16")
-#define INTEGER_PRODUCTS(A, a)                                                                     \
-    MEMORIES(A, a, char, "i8", int, "i32") MEMORIES(A, a, uchar, "u8", int, "i32")
-        INTEGER_PRODUCTS(char, "i8") INTEGER_PRODUCTS(uchar, "u8")
+#define INTEGER_PRODUCT(A, a, B, b)                                                                \
+    MEMORIES(A, a, B, b, int, "i32")                                                               \
+    REGISTERS(A, a, B, b, int, "i32") ALL_IN_MEMORY(A, a, B, b, int, "i32")
+        INTEGER_PRODUCT(char, "i8", char, "i8") INTEGER_PRODUCT(char, "i8", uchar, "u8")
+            INTEGER_PRODUCT(uchar, "u8", char, "i8") INTEGER_PRODUCT(uchar, "u8", uchar, "u8")
+/* results in memory: in float, or of the operands' type */
+#define TO_FLOAT(A, a)                                                                             \
+    ALL_IN_MEMORY(A, a, float, "f32", float, "f32")                                                \
+    ALL_IN_MEMORY(A, a, half, "f16", float, "f32") ALL_IN_MEMORY(A, a, bfloat, "b16", float, "f32")
+                TO_FLOAT(float, "f32") TO_FLOAT(half, "f16") TO_FLOAT(bfloat, "b16")
+                    ALL_IN_MEMORY(half, "f16", half, "f16", half,
+                                  "f16") ALL_IN_MEMORY(bfloat, "b16", bfloat, "b16", bfloat, "b16")
 
 #define CONVOLUTION const thread __ingot_air_convolution *d
 #define OUTPUTS     "__tensorops_impl_conv2d_cooperative_destination_"
-            AIR(ulong, OUTPUTS "data_size", (CONVOLUTION, uint type, uint, uint, uint threads),
-                (ulong)__ingot_air_outputs(d).elements(threads) * ((type & 0xffu) >> 3))
-                AIR(void, OUTPUTS "tensor_init",
-                    (thread char *, CONVOLUTION, uint, uint, uint, uint), (void)0)
-                    AIR(void, OUTPUTS "tensor_destory", (thread char *, CONVOLUTION, uint), (void)0)
-                        AIR(ushort, OUTPUTS "tensor_num_elements",
-                            (CONVOLUTION, thread char *, uint, uint, uint, uint threads),
-                            (ushort)__ingot_air_outputs(d).elements(threads))
-                            AIR(thread char *, OUTPUTS "tensor_elements",
-                                (thread char *p, ushort i, uint type, uint),
-                                i == 0xffff ? p : p + (uint)i * ((type & 0xffu) >> 3))
-                                AIR(void, OUTPUTS "tensor_get_coordinate",
-                                    (CONVOLUTION, thread char *, ushort i, uint, thread int *at,
-                                     uint, uint, uint, uint, uint threads),
-                                    __ingot_air_output(d, i, at, threads))
+                        AIR(ulong, OUTPUTS "data_size",
+                            (CONVOLUTION, uint type, uint, uint, uint threads),
+                            (ulong)__ingot_air_outputs(d).elements(threads) * ((type & 0xffu) >> 3))
+                            AIR(void, OUTPUTS "tensor_init",
+                                (thread char *, CONVOLUTION, uint, uint, uint, uint),
+                                (void)0) AIR(void, OUTPUTS "tensor_destory",
+                                             (thread char *, CONVOLUTION, uint), (void)0)
+                                AIR(ushort, OUTPUTS "tensor_num_elements",
+                                    (CONVOLUTION, thread char *, uint, uint, uint, uint threads),
+                                    (ushort)__ingot_air_outputs(d).elements(threads))
+                                    AIR(thread char *, OUTPUTS "tensor_elements",
+                                        (thread char *p, ushort i, uint type, uint),
+                                        i == 0xffff ? p : p + (uint)i * ((type & 0xffu) >> 3))
+                                        AIR(void, OUTPUTS "tensor_get_coordinate",
+                                            (CONVOLUTION, thread char *, ushort i, uint,
+                                             thread int *at, uint, uint, uint, uint, uint threads),
+                                            __ingot_air_output(d, i, at, threads))
 #define CONVOLVE(A, a, B, b)                                                                       \
     AIR(void, "__tensorops_impl_convolution2d_op_run_cooperative_dv_" a "_dv_" b "_f32",           \
         (CONVOLUTION, TENSOR(x), TENSOR(w), thread float *c, uint threads,                         \
          const thread int2 *offsets),                                                              \
         (__ingot_air_convolve<A, B>(d, x, w, c, threads, offsets)))
-                                    CONVOLVE(float, "f32", float, "f32")
-                                        CONVOLVE(half, "f16", half, "f16")
-                                            CONVOLVE(bfloat, "bf", bfloat, "bf")
+                                            CONVOLVE(float, "f32", float, "f32")
+                                                CONVOLVE(half, "f16", half, "f16")
+                                                    CONVOLVE(bfloat, "bf", bfloat, "bf")

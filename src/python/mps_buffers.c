@@ -177,10 +177,18 @@ static PyObject *settle(PyObject *self, PyObject *unused_argument) {
     return mps_settle() ? Py_NewRef(Py_None) : NULL;
 }
 
+static PyObject *has_work(PyObject *self, PyObject *unused_argument) {
+    (void)self;
+    (void)unused_argument;
+    const struct mps_bridge *present = atomic_load(&bridge);
+    return PyBool_FromLong(present && present->has_work());
+}
+
 static PyMethodDef methods[] = {
     {"mps_buffer_new", buffer_new, METH_VARARGS,
      "A buffer over memory (owner, address, bytes), which keeps the owner; its address."},
     {"mps_buffer_release", buffer_release, METH_O, "The storage of this buffer is gone."},
+    {"mps_has_work", has_work, METH_NOARGS, "Is there work on streams that nobody waited for?"},
     {"mps_settle", settle, METH_NOARGS, "Waits for what extensions gave to the current streams."},
     {NULL, NULL, 0, NULL},
 };

@@ -46,6 +46,18 @@ void ig_log_message(int level, const char *message) {
 
 #define MAX_SPEC 32
 
+/* Copies a width or precision, of which no message needs more than a line: printf would count to
+ * any number. */
+static void copy_number(const char **text, char spec[MAX_SPEC], size_t *length) {
+    enum { MOST = 400, BASE = 10 };
+    unsigned value = 0;
+    for (; **text >= '0' && **text <= '9'; (*text)++) {
+        value = value * BASE + (unsigned)(**text - '0');
+        value = value < MOST ? value : MOST;
+    }
+    *length += (size_t)snprintf(spec + *length, MAX_SPEC - *length, "%u", value);
+}
+
 /* Copies flags, width and precision of a conversion and drops its length modifiers; returns
  * the conversion character, and moves *text past it. 0: not a conversion. *elements: 4 for %v4f. */
 static char parse_conversion(const char **text, char spec[MAX_SPEC], unsigned *elements) {
@@ -53,7 +65,11 @@ static char parse_conversion(const char **text, char spec[MAX_SPEC], unsigned *e
     size_t length = 0;
     spec[length++] = '%';
     while (*p && strchr("-+ #0123456789.", *p) && length < MAX_SPEC - 8) {
-        spec[length++] = *p++;
+        if (*p >= '1' && *p <= '9') {
+            copy_number(&p, spec, &length);
+        } else {
+            spec[length++] = *p++;
+        }
     }
     *elements = 1;
     if (*p == 'v' && p[1] >= '2' && p[1] <= '4') {

@@ -9,6 +9,11 @@
 ; // ARG 1: f32[512] = i % 5 - 2
 ; // ARG 2: f32[512]
 ; // EXPECT 2: f32[512] = sum(k, 0, 16, ((16 * k + idiv(i, 32)) % 7 - 3) * ((32 * k + i % 32) % 5 - 2))
+; // RUN: kernel=in_registers threads=32 group=32
+; // ARG 0: f16[256] = 1
+; // ARG 1: f32[512] = idiv(i, 32) == 0 ? 16777216 : idiv(i, 32) == 2 ? 1 : idiv(i, 32) == 4 ? -16777216 : 0
+; // ARG 2: f32[512]
+; // EXPECT 2: f32[512] = 0
 ; // RUN: kernel=layout threads=32 group=32
 ; // ARG 0: f32[256] = i
 ; // ARG 2: f32[256]

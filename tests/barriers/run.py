@@ -136,6 +136,7 @@ class Trial:
             INGOTC=str(pathlib.Path(__file__).with_name("compiler.py")),
             INGOT_CACHE_DIR=str(self.folder / (without.replace("/", "_") or "all")),
             INGOT_POLICY=str(self.folder / f"{device}.policy"),
+            INGOT_COMPILE_SECONDS=str(int(self.limit)),
             BARRIER_COMPILER=str(self.binaries / "ingotc"),
             BARRIER_AT=without or "none:0:0",
             BARRIER_SEEN=str(self.seen(without)),
@@ -159,8 +160,9 @@ class Trial:
                 elif case := CASE.match(line):
                     yield Found(case.group(1), what[2], case.group(2), case.group(3)), found
                     found = set()
-            if child.wait() == 2 and " of type " not in "".join(output):
-                raise SystemExit(f"{' '.join(map(str, child.args))}: {''.join(output)}")
+            text = "".join(output)
+            if (child.wait() == 2 and " of type " not in text) or "was stopped" in text:
+                raise SystemExit(f"{' '.join(map(str, child.args))}: {text}")
             if child.returncode < 0:
                 print(f"  {what[1]} with the knobs of {what[2]}, {what[3]}: more than {self.limit:.0f} s")
         finally:

@@ -11,15 +11,15 @@ struct object {
     unsigned references; /* under lock */
     void *memory;        /* freed with it */
     char *text;
-    struct object *needs; /* kept alive */
-    uint64_t length;
+    struct object *needs;  /* kept alive */
+    uint64_t length, size; /* of a buffer: its address, its bytes */
     /* a command buffer: */
     struct object *data[MOST_DISPATCHES];
     uint64_t offsets[MOST_DISPATCHES];
     uint32_t threads[MOST_DISPATCHES];
     unsigned count;
     enum ig_metal_outcome outcome;
-    bool is_over;
+    bool is_over, is_adopted;
 };
 
 static struct fake_metal state = {.outcome = IG_METAL_DONE};
@@ -182,6 +182,7 @@ static void *buffer_make(void *device, uint64_t length, bool is_shared, char **m
     if (buffer) {
         buffer->memory = calloc(1, length);
         buffer->length = (uint64_t)(uintptr_t)buffer->memory;
+        buffer->size = length;
     }
     return buffer;
 }
@@ -192,6 +193,19 @@ static void *buffer_wrap(void *device, void *pages, uint64_t length, char **mess
     if (buffer) {
         buffer->length = (uint64_t)(uintptr_t)pages;
     }
+    return buffer;
+}
+
+static void *buffer_adopt(void *device, void *object, uint64_t *length, char **message) {
+    struct object *buffer = object;
+    pthread_mutex_lock(&lock);
+    if (fails("buffer_adopt", message) || buffer->needs != device) {
+        buffer = NULL;
+    } else {
+        buffer->references++;
+        *length = buffer->size;
+    }
+    pthread_mutex_unlock(&lock);
     return buffer;
 }
 
@@ -213,11 +227,29 @@ static void *command_make(void *queue, char **message) {
     return make("command_make", message, queue);
 }
 
+/* What is added goes to the other library's command buffer. */
+static void *command_adopt(void *command_buffer, char **message) {
+    struct object *command = make("command_adopt", message, command_buffer);
+    if (command) {
+        command->is_adopted = true;
+    }
+    return command;
+}
+
+static bool command_end(void *command, char **message) {
+    (void)command;
+    state.ends++;
+    return !fails("command_end", message);
+}
+
 static void *event_make(void *device, char **message) {
     return make("event_make", message, device);
 }
 
 static void add_work(struct object *command, void *buffer, uint64_t offset, uint32_t threads) {
+    if (command->is_adopted) {
+        command = command->needs;
+    }
     pthread_mutex_lock(&lock);
     if (command->count < MOST_DISPATCHES) {
         command->data[command->count] = buffer;
@@ -323,11 +355,14 @@ const struct ig_metal_bridge *ig_metal_bridge_table(void) {
         .pipeline_make = pipeline_make,
         .buffer_make = buffer_make,
         .buffer_wrap = buffer_wrap,
+        .buffer_adopt = buffer_adopt,
         .buffer_contents = buffer_contents,
         .buffer_address = buffer_address,
         .page_size = PAGE,
         .queue_make = queue_make,
         .command_make = command_make,
+        .command_adopt = command_adopt,
+        .command_end = command_end,
         .command_dispatch = command_dispatch,
         .command_copy = command_copy,
         .command_fill = command_fill,

@@ -25,6 +25,7 @@ struct fake_metal {
     bool has_no_device;
     /* What there is now, and how often command buffers were committed. */
     unsigned live, commits;
+    unsigned ends;           /* of encoders in command buffers of others */
     const char *last_source; /* that was compiled */
     void (*log)(int level, const char *text);
 };

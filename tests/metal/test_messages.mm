@@ -99,6 +99,12 @@ static void test_exceptions() {
         }
         CHECK(caught && !ingot_dispatch_is_on_queue(queue));
     }
+    dispatch_queue_t first = dispatch_get_main_queue(); /* a queue as others, in programs without a run loop */
+    __block int done = 0;
+    CHECK(first == dispatch_get_main_queue() && !strcmp(dispatch_queue_get_label(first), "com.apple.main-thread"));
+    dispatch_async(first, ^{ done = 1; });
+    dispatch_sync(first, ^{ done *= 2; });
+    CHECK(done == 2);
     @try {
         @throw @"a string";
     } @catch (NSException *exception) {

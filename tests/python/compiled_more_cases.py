@@ -274,7 +274,7 @@ def quantised_floats(names):
         if kind in ("qmv", "qmv_fast"):
             grid = groups(f"1,{n // 8},1", "32,2,1")
         elif kind == "qvm":
-            grid = groups(f"1,{-(-n // 64)},1", "32,2,1")
+            grid = groups(f"1,{-(-n // (2 * min(size, 32)))},1", "32,2,1")
         else:
             bm, bn = (int(match[6]), int(match[7])) if match[6] else (32, 32)
             grid = groups(f"{-(-n // bn)},{-(-m // bm)},1", "32,2,2")

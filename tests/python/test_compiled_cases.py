@@ -1,33 +1,55 @@
-"""MLX's kernels as Apple's compiler made them, against NumPy: compiled_cases.py and compiled_more_cases.py have the
-launches.
+"""MLX's kernels against NumPy, as Apple's compiler made them and from source, and PyTorch's against torch.
+compiled_cases.py and the files beside it have the launches.
 
-The library is not part of the project. INGOT_MLX_METALLIB names mlx.metallib of a wheel of mlx-metal for macOS;
-INGOT_COMPILED_CASES=N runs every Nth case (10).
+None of them is part of the project. INGOT_MLX_METALLIB names mlx.metallib of a wheel of mlx-metal for macOS,
+INGOT_MLX_SOURCE a checkout of MLX, whose kernels on Metal 4's tensors (*_nax.metal) are run, INGOT_TORCH_DYLIB
+libtorch_cpu.dylib of a wheel of torch for macOS; INGOT_COMPILED_CASES=N runs every Nth case (10).
 """
 
 import os
+import pathlib
 import subprocess
+from functools import cache
 
 import numpy as np
 import pytest
 
 import compiled_cases
+import compiled_gather_cases
 import compiled_more_cases
+import compiled_torch_cases
+import ingot
+from compiled_launch import launch
 
 LIBRARY = os.environ.get("INGOT_MLX_METALLIB", "")
+SOURCE = os.environ.get("INGOT_MLX_SOURCE", "")
+DYLIB = os.environ.get("INGOT_TORCH_DYLIB", "")
 EVERY = int(os.environ.get("INGOT_COMPILED_CASES", "10"))
 INGOT = os.path.join(os.environ.get("INGOT_BUILD", "build"), "bin", "ingot")
-SHORT = {"float32": "f32", "float16": "f16", "bfloat16": "bf16", "bool_": "bool"}
+FAMILIES = compiled_cases.FAMILIES + compiled_more_cases.FAMILIES + compiled_gather_cases.FAMILIES
+
+
+def files():
+    sources = sorted(pathlib.Path(SOURCE, "mlx").rglob("*_nax.metal")) if SOURCE else []
+    return [path for path in (LIBRARY, DYLIB) if path] + [str(path) for path in sources]
+
+
+@cache
+def library_of(path):
+    if path in (LIBRARY, DYLIB):
+        return ingot.load_metallib(path)
+    return ingot.compile_shader(pathlib.Path(path).read_text(), name=path, include_dirs=[SOURCE], msl_version="4.0")
 
 
 def chosen():
-    if not LIBRARY:
-        return []
-    names = subprocess.run(
-        [INGOT, "inspect", LIBRARY, "--names"], capture_output=True, text=True, check=True
-    ).stdout.split()
-    families = compiled_cases.FAMILIES + compiled_more_cases.FAMILIES
-    return [case for family in families for case in family(names)][::EVERY]
+    cases = []
+    for path in files():
+        options = [] if path in (LIBRARY, DYLIB) else ["-I", SOURCE, "--msl-version", "4.0"]
+        command = [INGOT, "inspect", path, "--names", *options]
+        names = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+        families = compiled_torch_cases.FAMILIES if path == DYLIB else FAMILIES
+        cases += [(path, case) for family in families for case in family(sorted(set(names)))]
+    return cases[::EVERY]
 
 
 def test_a_wrong_value_is_noticed():
@@ -39,25 +61,7 @@ def test_a_wrong_value_is_noticed():
     assert compiled_cases.decode("bfloat16", raw).tolist() == [1.0, 1.0, -3.0]
 
 
-@pytest.mark.skipif(not LIBRARY, reason="INGOT_MLX_METALLIB does not name a library")
-@pytest.mark.parametrize("case", chosen(), ids=lambda case: case.kernel)
-def test_compiled_kernel(case, tmp_path):
-    arguments, outputs = [], []
-    for at, argument in enumerate(case.arguments):
-        path = tmp_path / f"{at}.npy"
-        if isinstance(argument, compiled_cases.Out):
-            name = SHORT.get(argument.type) or argument.type.replace("uint", "u").replace("int", "i")
-            arguments.append(f"{name}[{np.asarray(argument.expected).size}]={path}")
-            outputs.append((path, argument))
-        elif isinstance(argument, str):
-            arguments.append(argument)
-        else:
-            np.save(path, argument)
-            arguments.append(str(path))
-    constants = [word for name, value in case.constants.items() for word in ("--const", f"{name}={str(value).lower()}")]
-    command = [INGOT, "run", "--quiet", LIBRARY, case.kernel, *case.grid, *constants, *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True)
-    assert not ran.returncode, ran.stderr
-    assert outputs
-    for path, output in outputs:
-        assert not output.differs(np.load(path)), output.differs(np.load(path))
+@pytest.mark.skipif(not files(), reason="no library and no source is named")
+@pytest.mark.parametrize(("path", "case"), chosen(), ids=lambda part: getattr(part, "kernel", None))
+def test_compiled_kernel(path, case):
+    assert not launch(library_of(path), case)

@@ -38,6 +38,18 @@ def test_suites_under_the_option():
     assert int(re.search(r"(\d+) passed", result.stdout).group(1)) > 60
 
 
+def test_operators_by_device_metal():
+    try:
+        bridge.compiler()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    command = [sys.executable, "-m", "pytest", "--ingot-mps", "-q", "-p", "no:cacheprovider",
+               str(HERE / "test_mps_on_metal.py")]
+    result = subprocess.run(command, capture_output=True, text=True, timeout=900,
+                            env={**ENVIRONMENT, "INGOT_METAL_BRIDGE": "1"})
+    assert result.returncode == 0 and "6 passed" in result.stdout, result.stdout[-6000:] + result.stderr[-2000:]
+
+
 @pytest.mark.parametrize("sources, flags, expected", [
     (["a.cpp", "b.mm"], [], True),
     (["a.cpp"], [None, ["-O2"], {"cxx": ["-O2"], "nvcc": []}], False),

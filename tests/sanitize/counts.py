@@ -15,15 +15,15 @@ import sys
 
 FOLDER = pathlib.Path(__file__).parent
 LEAST = {  # planted mistakes, clean kernels
-    "bounds": (58, 203),
-    "alignment": (15, 202),
-    "race": (83, 246),
-    "uninitialised": (69, 230),
-    "barrier": (24, 244),
-    "lanes": (31, 227),
-    "arithmetic": (34, 251),
+    "bounds": (93, 327),
+    "alignment": (18, 321),
+    "race": (123, 367),
+    "uninitialised": (93, 354),
+    "barrier": (30, 363),
+    "lanes": (38, 346),
+    "arithmetic": (49, 370),
     "numeric": (19, 186),
-    "all": (333, 339),
+    "all": (463, 465),
 }
 KERNEL = re.compile(r"\bkernel\s+void\s+(\w+)\s*\((?!device \w+ \*, )")
 HOST_NAME = re.compile(r'host_name\("(\w+)"\)\]\]\s*kernel\s+void\s+(\w+)')

@@ -434,16 +434,18 @@ static void test_queue(const char *name, uint32_t threads, uint32_t rounds) {
     ingot_kernel_release(kernel);
 }
 
-/* Work proceeds though nobody waits for it, whether the workers spin, doze or sleep. */
-static void test_unattended(void) {
+/* Work proceeds though nobody waits for it, whether the workers spin, doze or sleep. Where they share
+ * CPUs, short work wakes none, but who asks for an event does. */
+static void test_unattended(uint32_t threads) {
     ingot_kernel *kernel = get("mark");
     ingot_buffer *out = NULL;
     ingot_event *event = NULL;
-    uint32_t value = 0;
-    OK(ingot_buffer_create(device, 32 * 4, &out));
+    OK(ingot_buffer_create(device, threads * 4, &out));
     OK(ingot_event_create(device, &event));
+    uint32_t value = 0;
     ingot_arg args[] = {{.buffer = out}, {.bytes = &value, .size = 4}};
-    ingot_dispatch_desc desc = {.kernel = kernel, .threads = {32}, .args = args, .arg_count = 2};
+    ingot_dispatch_desc desc = {
+        .kernel = kernel, .threads = {threads}, .args = args, .arg_count = 2};
     for (int round = 0; round < 30; round++) {
         usleep(round % 3 == 0 ? 0 : round % 3 == 1 ? 1000 : 12000);
         OK(ingot_stream_dispatch(stream, &desc));
@@ -561,8 +563,8 @@ static void test_wrapping(void) {
     ingot_kernel_release(kernel);
 }
 
-static void test_everything(uint32_t workers) {
-    ingot_device_desc desc = {.worker_threads = workers};
+static void test_everything(uint32_t workers, bool shares_cpus) {
+    ingot_device_desc desc = {.worker_threads = workers, .shares_cpus = shares_cpus};
     ingot_device_info info;
     OK(ingot_device_open("cpu", &desc, &device));
     OK(ingot_device_get_info(device, &info));
@@ -589,7 +591,8 @@ static void test_everything(uint32_t workers) {
     test_queue("mark", 3000, 500);        /* short, but worth sharing where many are queued */
     test_queue("mark_rows", 8000, 2000);  /* the same by rows */
     test_queue("mark_rows", 2000000, 12); /* long: every other one backwards */
-    test_unattended();
+    test_unattended(32);
+    test_unattended(65536);
     test_events();
     test_threads();
     test_wrapping();
@@ -599,8 +602,9 @@ static void test_everything(uint32_t workers) {
 }
 
 int main(void) {
-    test_everything(1);
-    test_everything(4);
-    test_everything(0);
+    test_everything(1, false);
+    test_everything(4, false);
+    test_everything(0, false);
+    test_everything(2, true);
     return check_report();
 }

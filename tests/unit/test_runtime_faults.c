@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdint.h>
-#include <time.h>
 
 #include "runtime_support.h"
 
@@ -166,11 +165,6 @@ static void fault_outside_of_kernels(void) {
     }
 }
 
-static void wait_for_tick(void) {
-    struct timespec pause = {.tv_nsec = 20000000};
-    nanosleep(&pause, NULL);
-}
-
 static void check_kernels(void) {
     sig_atomic_t calls = first_calls + later_calls + leaving_calls;
     ingot_kernel *wild = get("wild");
@@ -189,13 +183,11 @@ static void test_handlers(void) {
     CHECK(first_calls == 1);
 
     install(on_later, NULL); /* with a kernel that is there already */
-    wait_for_tick();
     FAILS(run(wild, 32), INGOT_KERNEL_FAULT, "\"wild\"", "SIGSEGV");
     check_kernels();
     for (int i = 1; i <= 3; i++) { /* it leaves by a jump each time */
         fault_outside_of_kernels();
         CHECK(later_calls == i && first_calls == 1);
-        wait_for_tick();
         FAILS(run(wild, 32), INGOT_KERNEL_FAULT, "\"wild\"", "SIGSEGV");
         check_kernels();
     }

@@ -4,6 +4,7 @@
 
 #include "fake_metal.h"
 #include "metallib_writer.h"
+#include "runtime/metal/metal.h"
 #include "runtime_support.h"
 
 static struct fake_metal *fake;
@@ -381,14 +382,116 @@ static void binaries(void) {
     free(old);
 }
 
+/* ---- a stream of another library ---- */
+
+struct other_library {
+    const struct ig_metal_bridge *bridge;
+    void *queue, *commands;
+    unsigned runs, waits;
+    bool is_encoding, has_none;
+};
+
+static void other_runs(void *context, void (*encode)(void *), void *argument) {
+    struct other_library *other = context;
+    other->runs++;
+    other->is_encoding = true;
+    encode(argument);
+    other->is_encoding = false;
+}
+
+static void *other_commands(void *context) {
+    struct other_library *other = context;
+    CHECK(other->is_encoding);
+    return other->has_none ? NULL : other->commands;
+}
+
+static void other_waits(void *context) {
+    struct other_library *other = context;
+    other->waits++;
+    CHECK(other->bridge->command_commit(other->commands, NULL));
+}
+
+static void check_foreign_errors(struct other_library *other, ingot_metal_stream *native,
+                                 void *object) {
+    ingot_stream *none = NULL;
+    ingot_buffer *no_buffer = NULL;
+    ingot_event *event = NULL;
+    FAILS(ingot_stream_wrap(device, NULL, &none), INGOT_INVALID_ARGUMENT, "ingot_metal_stream");
+    native->wait = NULL;
+    FAILS(ingot_stream_wrap(device, native, &none), INGOT_INVALID_ARGUMENT, "wait is NULL");
+    native->wait = other_waits;
+    native->command_buffer = NULL;
+    FAILS(ingot_stream_wrap(device, native, &none), INGOT_INVALID_ARGUMENT,
+          "command_buffer is NULL");
+    native->command_buffer = other_commands;
+    FAILS(ingot_metal_buffer_wrap(device, NULL, 0, 4, &no_buffer), INGOT_INVALID_ARGUMENT,
+          "mtl_buffer is NULL");
+    FAILS(ingot_metal_buffer_wrap(device, object, 128, 129, &no_buffer), INGOT_INVALID_ARGUMENT,
+          "129 bytes at offset 128", "256 bytes");
+    fail_at("buffer_adopt", 0);
+    FAILS(ingot_metal_buffer_wrap(device, object, 0, 4, &no_buffer), INGOT_INVALID_ARGUMENT,
+          "buffer_adopt was told to fail");
+    const char *const calls[] = {"command_adopt", "command_dispatch", "command_end"};
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        fail_at(calls[i], 0);
+        FAILS(mark(4), INGOT_LAUNCH_ERROR, "mark", calls[i]);
+    }
+    OK(ingot_event_create(device, &event));
+    FAILS(ingot_stream_record(stream, event), INGOT_UNSUPPORTED, "another library's");
+    OK(ingot_stream_wait_event(stream, event)); /* which nobody has recorded */
+    ingot_event_release(event);
+    CHECK(none == NULL && no_buffer == NULL && other->commands);
+}
+
+static void foreign_stream(const struct ig_metal_bridge *bridge) {
+    struct other_library other = {.bridge = bridge};
+    ingot_metal_stream native = {&other, other_runs, other_commands, other_waits};
+    ingot_buffer *own = NULL;
+    open_all();
+    void *handle = ((struct metal_device *)device)->handle;
+    void *object = bridge->buffer_make(handle, 256, true, NULL);
+    other.queue = bridge->queue_make(handle, NULL);
+    other.commands = bridge->command_make(other.queue, NULL);
+    ingot_stream_release(stream);
+    OK(ingot_stream_wrap(device, &native, &stream));
+    own = out;
+    OK(ingot_metal_buffer_wrap(device, object, 64, 128, &out));
+    uint32_t *data = bridge->buffer_contents(object);
+    CHECK(ingot_buffer_contents(out) == data + 16);
+    const unsigned commits = fake->commits, ends = fake->ends;
+    OK(mark(8));
+    OK(ingot_stream_copy(stream, own, 0, out, 0, 16));
+    OK(ingot_stream_fill(stream, out, 0, 16, 1));
+    CHECK(other.runs == 3 && fake->ends == ends + 3); /* and nothing was committed or waited for */
+    CHECK(fake->commits == commits && other.waits == 0 && data[16] == 0);
+    OK(ingot_stream_wait(stream));
+    CHECK(other.waits == 1 && data[16] == 1 && data[23] == 8 && data[24] == 0 && data[0] == 0);
+    check_foreign_errors(&other, &native, object);
+    other.has_none = true;
+    fail_at("command_adopt", 0);
+    FAILS(mark(4), INGOT_LAUNCH_ERROR, "mark", "command_adopt");
+    bridge->release(other.commands);
+    other.commands = bridge->command_make(other.queue, NULL);
+    ingot_stream_release(stream);
+    stream = NULL;
+    CHECK(other.waits == 2);
+    bridge->release(other.commands);
+    bridge->release(other.queue);
+    bridge->release(object);
+    ingot_buffer_release(own);
+    close_all();
+}
+
 int main(void) {
     setenv("INGOT_METAL_BRIDGE", FAKE_METAL_LIBRARY, 1);
     void *loaded = dlopen(FAKE_METAL_LIBRARY, RTLD_NOW | RTLD_LOCAL);
     struct fake_metal *(*find)(void) = NULL;
+    const struct ig_metal_bridge *(*table)(void) = NULL;
     if (loaded) {
         *(void **)&find = dlsym(loaded, "fake_metal");
+        *(void **)&table = dlsym(loaded, "ig_metal_bridge_table");
     }
-    CHECK(find != NULL);
+    CHECK(find != NULL && table != NULL);
     if (!find) {
         return check_report();
     }
@@ -403,5 +506,6 @@ int main(void) {
     encoding();
     outcomes();
     long_queues();
+    foreign_stream(table());
     return check_report();
 }

@@ -47,7 +47,7 @@ def name_link(page: str):
 
 
 def make_headers() -> None:
-    files = ["include/ingot/ingot.h", "include/ingot/ops.h",
+    files = ["include/ingot/ingot.h", "include/ingot/metal.h", "include/ingot/ops.h",
              *sorted(str(p.relative_to(ROOT)) for p in (ROOT / "include/ingot/ops").glob("*.h"))]
     texts = {path: (ROOT / path).read_text() for path in files}
     for path, text in texts.items():

@@ -46,6 +46,8 @@ void dispatch_release(void *object);
 
 dispatch_queue_t dispatch_queue_create(const char *label, dispatch_queue_attr_t attributes);
 dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags);
+/* A serial queue like others: there is no run loop that would tie it to the first thread. */
+dispatch_queue_t dispatch_get_main_queue(void);
 dispatch_queue_attr_t dispatch_queue_attr_make_with_qos_class(dispatch_queue_attr_t attributes, qos_class_t qos,
                                                               int priority);
 const char *dispatch_queue_get_label(dispatch_queue_t queue);

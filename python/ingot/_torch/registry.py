@@ -5,6 +5,7 @@ What there is to register is described in kernels/NAME/NAME.py, by describe.py.
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,8 @@ def define_operators() -> None:
         if (folder / name).exists():
             _C.torch_register(str(folder / name))
             prepare_direct_calls()
+            if sys.platform == "darwin" and torch.backends.mps.is_available():
+                _C.torch_register_mps(str(folder / name))
             for missing in _C.torch_unimplemented():  # lists have no C interface before PyTorch 2.10
                 for key in ("CPU", "CUDA") if _C.torch_has_cuda() else ("CPU",):
                     library.impl(missing, functools.partial(_C.torch_call, missing), key)
@@ -88,7 +91,7 @@ def direct(name: str) -> Callable[..., Any]:
     While a graph is traced, a mode, autocast or a transform of torch.func is active, or a profiler runs, calls go the
     ordinary way.
     """
-    target, is_compiling = operator(name), torch.compiler.is_compiling
+    target, is_compiling = operator(name), torch.compiler.is_dynamo_compiling
 
     def with_gradient(*inputs: Any) -> Any:
         return GRADIENTS.get(name, target)(*inputs)

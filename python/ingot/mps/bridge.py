@@ -18,7 +18,7 @@ import torch
 from ingot import _C
 
 _SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "extension")
-_LIBRARY = "libingot-torch.so"
+LIBRARY = "libingot-torch.so"
 _COMMAND = "ingot-torch-c++"
 
 _WRAPPER = """#!/bin/sh
@@ -71,9 +71,9 @@ def _build(folder: str, command: list[str]) -> None:
     """Fills a folder beside the wanted one, which then takes its name."""
     os.makedirs(os.path.dirname(folder), exist_ok=True)
     with tempfile.TemporaryDirectory(dir=os.path.dirname(folder), prefix="torch-bridge-new-") as made:
-        library = os.path.join(made, _LIBRARY)
+        library = os.path.join(made, LIBRARY)
         torch_libraries = os.path.join(os.path.dirname(torch.__file__), "lib")
-        run = [*command, "-shared", os.path.join(_SOURCES, "bridge.mm"), "-o", library, f"-Wl,-soname,{_LIBRARY}",
+        run = [*command, "-shared", os.path.join(_SOURCES, "bridge.mm"), "-o", library, f"-Wl,-soname,{LIBRARY}",
                f"-L{torch_libraries}", f"-Wl,-rpath,{torch_libraries}", "-lc10", "-ltorch_cpu"]
         done = subprocess.run(run, capture_output=True, text=True)
         if done.returncode != 0:

@@ -19,6 +19,8 @@
  * of two constants, which clang folds before there is an instruction (frontend/msl/shifts.c), and
  * overflow of signed sums and products, which Metal leaves undefined too.
  */
+#include <string.h>
+
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
@@ -213,10 +215,28 @@ static LLVMValueRef copied_bool(struct igc_kernel *k, LLVMValueRef stored) {
     return is_copy ? load : NULL;
 }
 
+/* clang names the type that an access is by in its metadata: a base, that type, an offset. */
+static bool stores_bool(struct igc_kernel *k, LLVMValueRef store) {
+    LLVMValueRef tag = LLVMGetMetadata(store, LLVMGetMDKindIDInContext(k->context, "tbaa", 4));
+    LLVMValueRef parts[4], names[4];
+    if (!tag || LLVMGetMDNodeNumOperands(tag) < 3 || LLVMGetMDNodeNumOperands(tag) > 4) {
+        return false;
+    }
+    LLVMGetMDNodeOperands(tag, parts);
+    if (LLVMGetMDNodeNumOperands(parts[1]) != 3) {
+        return false;
+    }
+    LLVMGetMDNodeOperands(parts[1], names);
+    unsigned length = 0;
+    const char *name = LLVMGetMDString(names[0], &length);
+    return name && length == 4 && !memcmp(name, "bool", 4);
+}
+
 enum igc_result igc_copy_bools(struct igc_kernel *k) {
     bool changed = false;
     igi_each_instruction(in, k->function) {
         LLVMValueRef load = LLVMIsAStoreInst(in) ? copied_bool(k, LLVMGetOperand(in, 0)) : NULL;
+        load = load && stores_bool(k, in) ? load : NULL; /* a number of it is 0 or 1 */
         if (load) {
             LLVMSetOperand(in, 0, load);
             changed = true;

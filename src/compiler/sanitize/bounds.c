@@ -11,6 +11,8 @@
  * beside it. Others are looked up by the device in its table of what is live. Does not: private
  * pointers that were loaded from memory.
  */
+#include <string.h>
+
 #include "compiler/ir/walk.h"
 #include "compiler/sanitize/sanitize.h"
 
@@ -94,9 +96,12 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
     return result;
 }
 
+#define SCRATCH "ingot.sanitize."
+static const char elsewhere[] = SCRATCH;
+
 /* Memory of the module that nobody looks at: zeros to load from, or a place to store to. */
 static LLVMValueRef scratch(struct igc_kernel *kernel, bool is_stored, unsigned space) {
-    const char *name = is_stored ? "ingot.sanitize.sink" : "ingot.sanitize.zeros";
+    const char *name = is_stored ? SCRATCH "sink" : SCRATCH "zeros";
     LLVMValueRef global = LLVMGetNamedGlobal(kernel->module, name);
     if (!global) {
         LLVMTypeRef type = LLVMArrayType2(kernel->i8, TILE_BYTES);
@@ -107,6 +112,13 @@ static LLVMValueRef scratch(struct igc_kernel *kernel, bool is_stored, unsigned 
         LLVMSetAlignment(global, 64);
     }
     return LLVMConstAddrSpaceCast(global, LLVMPointerTypeInContext(kernel->context, space));
+}
+
+bool igs_is_elsewhere(LLVMValueRef pointer) {
+    size_t size;
+    LLVMValueRef global = LLVMIsAConstantExpr(pointer) ? LLVMGetOperand(pointer, 0) : pointer;
+    return LLVMIsAGlobalVariable(global) &&
+           !strncmp(LLVMGetValueName2(global, &size), elsewhere, strlen(elsewhere));
 }
 
 /* A tile belongs to all lanes, so it is not left out: it is loaded from elsewhere. */

@@ -135,6 +135,10 @@ void igs_describe_access(struct igc_kernel *kernel, struct igs_place *place,
 /* For the CPU back end, at its end: the table that the shared object exports. */
 igc_pass_fn igs_emit_places;
 
+/* ---- bounds.c ---- */
+/* Does it point to the memory that a tile out of bounds is loaded from, or stored to, instead? */
+bool igs_is_elsewhere(LLVMValueRef pointer);
+
 /* ---- calls.c: the built-ins ---- */
 /* A call of any built-in that has a signature. */
 LLVMValueRef igs_call(struct igc_kernel *kernel, enum igi_builtin builtin, LLVMValueRef *args,

@@ -50,6 +50,21 @@ static struct igs_access access_of(struct igs_shadows *shadows, LLVMValueRef cal
     return access;
 }
 
+/* Where the shadow of a tile in threadgroup memory is. A tile out of bounds is elsewhere, and what
+ * is there is its own shadow. */
+static LLVMValueRef shadow_pointer(struct igs_shadows *shadows, LLVMValueRef call) {
+    LLVMValueRef pointer = LLVMGetOperand(call, 0);
+    if (igs_is_elsewhere(pointer)) {
+        return pointer;
+    }
+    LLVMValueRef other = LLVMIsASelectInst(pointer) ? LLVMGetOperand(pointer, 2) : NULL;
+    if (!other || !igs_is_elsewhere(other)) {
+        return igs_shadow_pointer(shadows, pointer, call);
+    }
+    LLVMValueRef inside = igs_shadow_pointer(shadows, LLVMGetOperand(pointer, 1), call);
+    return LLVMBuildSelect(shadows->kernel->builder, LLVMGetOperand(pointer, 0), inside, other, "");
+}
+
 void igs_shadow_tile_load(struct igs_shadows *shadows, LLVMValueRef call) {
     struct igc_kernel *kernel = shadows->kernel;
     LLVMBuilderRef b = kernel->builder;
@@ -69,7 +84,7 @@ void igs_shadow_tile_load(struct igs_shadows *shadows, LLVMValueRef call) {
                                        igc_integer(kernel->i32, 0), ""));
         return;
     }
-    LLVMValueRef args[4] = {igs_shadow_pointer(shadows, access.pointer, call)};
+    LLVMValueRef args[4] = {shadow_pointer(shadows, call)};
     for (unsigned i = 1; i < 4; i++) {
         args[i] = LLVMGetOperand(call, i);
     }
@@ -96,8 +111,8 @@ void igs_shadow_tile_store(struct igs_shadows *shadows, LLVMValueRef call) {
     if (!shadows->threadgroup) {
         return;
     }
-    LLVMValueRef args[5] = {igs_shadow_pointer(shadows, access.pointer, call),
-                            LLVMGetOperand(call, 1), LLVMGetOperand(call, 2)};
+    LLVMValueRef args[5] = {shadow_pointer(shadows, call), LLVMGetOperand(call, 1),
+                            LLVMGetOperand(call, 2)};
     LLVMTypeRef form = LLVMIntTypeInContext(kernel->context, access.alignment * 8);
     for (unsigned i = 0; i < 2; i++) {
         args[3 + i] =

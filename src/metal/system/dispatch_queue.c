@@ -54,11 +54,12 @@ dispatch_queue_attr_t dispatch_queue_attr_make_with_qos_class(dispatch_queue_att
     return attributes;
 }
 
-static dispatch_queue_t global_queue;
+static dispatch_queue_t global_queue, main_queue;
 static pthread_once_t global_once = PTHREAD_ONCE_INIT;
 
 static void make_global(void) {
     global_queue = dispatch_queue_create("com.apple.root.default-qos", DISPATCH_QUEUE_CONCURRENT);
+    main_queue = dispatch_queue_create("com.apple.main-thread", DISPATCH_QUEUE_SERIAL);
 }
 
 dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags) {
@@ -66,6 +67,11 @@ dispatch_queue_t dispatch_get_global_queue(intptr_t priority, uintptr_t flags) {
     (void)flags;
     pthread_once(&global_once, make_global);
     return global_queue;
+}
+
+dispatch_queue_t dispatch_get_main_queue(void) {
+    pthread_once(&global_once, make_global);
+    return main_queue;
 }
 
 const char *dispatch_queue_get_label(dispatch_queue_t queue) {

@@ -9,20 +9,29 @@
 #include "python/torch/register.h"
 #include "python/torch/thread_state.h"
 
-static PyObject *python_register(PyObject *module, PyObject *path) {
-    (void)module;
+static PyObject *call_with_path(PyObject *path, bool (*function)(const char *, char *, size_t)) {
     PyObject *bytes = NULL;
     if (!PyUnicode_FSConverter(path, &bytes)) {
         return NULL;
     }
     char message[512];
-    bool done = torch_register_operators(PyBytes_AsString(bytes), message, sizeof message);
+    bool done = function(PyBytes_AsString(bytes), message, sizeof message);
     Py_DECREF(bytes);
     if (!done) {
         PyErr_SetString(PyExc_RuntimeError, message);
         return NULL;
     }
     Py_RETURN_NONE;
+}
+
+static PyObject *python_register(PyObject *module, PyObject *path) {
+    (void)module;
+    return call_with_path(path, torch_register_operators);
+}
+
+static PyObject *python_register_mps(PyObject *module, PyObject *path) {
+    (void)module;
+    return call_with_path(path, torch_register_mps);
 }
 
 static PyObject *python_schemas(PyObject *module, PyObject *unused) {
@@ -69,6 +78,9 @@ static PyObject *python_allows_bypass(PyObject *module, PyObject *unused) {
 static PyMethodDef functions[] = {
     {"torch_register", python_register, METH_O,
      "torch_register(path): defines torch.ops.ingot in the libtorch_cpu at `path`, once."},
+    {"torch_register_mps", python_register_mps, METH_O,
+     "torch_register_mps(path): has torch.ops.ingot work on mps tensors, on torch's stream; the "
+     "library at `path` has torch::mps. Once, after torch_register."},
     {"torch_schemas", python_schemas, METH_NOARGS,
      "torch_schemas() -> dict: the operators' names and signatures."},
     {"torch_unimplemented", python_unimplemented, METH_NOARGS,

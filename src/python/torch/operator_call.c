@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/torch/mps_device.h"
 #include "python/torch/tensor_layout.h"
 #include "python/torch/types.h"
 
@@ -54,6 +55,10 @@ static const char *argument_name(const struct operator_call *call, uint32_t argu
 
 /* ---- devices --------------------------------------------------------------------------------- */
 
+static bool is_mps(int32_t type) {
+    return torch.device_mps && type == torch.device_mps() && mps_device_is_loaded();
+}
+
 static bool choose_device(struct operator_call *call, const char *name, int32_t type,
                           int32_t index) {
     if (call->has_device) {
@@ -74,11 +79,14 @@ static bool choose_device(struct operator_call *call, const char *name, int32_t 
         }
     } else if (type == torch.device_cuda() && context_has_cuda()) {
         status = context_torch_cuda(index, &call->context);
+    } else if (is_mps(type)) {
+        status = mps_device_context(&call->context);
     } else {
         char text[32];
         operator_call_fail(call, INGOT_UNSUPPORTED,
-                           "%s is on device %s, and ingot's operators run on cpu and cuda only",
-                           name, torch_device_text(type, index, text));
+                           "%s is on device %s, and ingot's operators run on cpu%s only", name,
+                           torch_device_text(type, index, text),
+                           mps_device_is_loaded() ? " and mps" : " and cuda");
         return false;
     }
     if (status) {
@@ -111,6 +119,14 @@ static void wrap(struct operator_call *call, const char *name, torch_tensor *han
         return;
     }
     uint64_t length = (uint64_t)(last + 1) * torch_scalar_size(tensor->type);
+    if (is_mps(call->device_type)) {
+        int64_t offset = 0;
+        torch.get_storage_offset(handle, &offset);
+        fail_ingot(call, mps_device_wrap(&call->context, data,
+                                         (uint64_t)offset * torch_scalar_size(tensor->type), length,
+                                         &tensor->buffer));
+        return;
+    }
     fail_ingot(call, ingot_buffer_wrap_address(call->context.device, (uintptr_t)data, length, NULL,
                                                NULL, &tensor->buffer));
 }

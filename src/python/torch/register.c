@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "python/torch/mps_device.h"
 #include "python/torch/operators.h"
 #include "python/torch/types.h"
 
@@ -218,6 +219,33 @@ bool torch_register_operators(const char *path, char *message, size_t size) {
     context_set_cuda_scratch(operator_call_scratch);
     done = torch.list_size || register_handles(definitions, cpu, cuda, message, size);
     return done;
+}
+
+bool torch_register_mps(const char *path, char *message, size_t size) {
+    static bool done;
+    torch_library *mps = NULL;
+    if (done) {
+        return true;
+    }
+    if (!operators[0].argument_count || !torch.device_mps) {
+        snprintf(message, size, "operators on mps need %s",
+                 torch.device_mps ? "torch_register before" : "a newer torch");
+        return false;
+    }
+    if (!mps_device_load(path, message, size)) {
+        return false;
+    }
+    if (torch.library_implement("ingot", "MPS", "ingot", 0, &mps)) {
+        snprintf(message, size, "torch refused implementations for MPS");
+        return false;
+    }
+    done = true;
+    for (size_t i = 0; operators[i].name; i++) {
+        if (!torch_needs_python(&operators[i]) && !implement(mps, i, message, size)) {
+            return false;
+        }
+    }
+    return true;
 }
 
 const struct torch_operator *torch_operator_at(size_t index) {

@@ -15,6 +15,9 @@ enum {
  * that only one thread is in it. */
 bool torch_register_operators(const char *path, char *message, size_t size);
 
+/* The same for mps tensors, after it; `path` is that of the loaded library with torch::mps. */
+bool torch_register_mps(const char *path, char *message, size_t size);
+
 /* Has it lists, which the torch at hand cannot pass? Python then implements it by torch_call. */
 bool torch_needs_python(const struct torch_operator *op);
 

@@ -72,11 +72,12 @@ typedef void torch_kernel(torch_value *stack, uint64_t inputs, uint64_t outputs)
     F(int32_t, dtype_f32, aoti_torch_dtype_float32, (void))                                        \
     F(int32_t, dtype_f64, aoti_torch_dtype_float64, (void))
 
-/* NULL where the torch at hand has none: lists and strings since 2.10, tags since 2.12, Python's
- * objects since 2.14, the rest 2.13. */
+/* NULL where the torch at hand has none: mps since 2.8, lists and strings since 2.10, tags
+ * since 2.12, Python's objects since 2.14, the rest 2.13. */
 #define TORCH_OPTIONAL(F)                                                                          \
     F(torch_error, implement_versioned, torch_library_impl,                                        \
       (torch_library *, const char *name, torch_kernel *, uint64_t version))                       \
+    F(int32_t, device_mps, aoti_torch_device_type_mps, (void))                                     \
     F(torch_error, list_size, torch_list_size, (torch_list *, size_t *size))                       \
     F(torch_error, list_get, torch_list_get_item,                                                  \
       (torch_list *, size_t index, torch_value *element))                                          \

@@ -59,8 +59,12 @@ const char *torch_device_text(int32_t type, int32_t index, char buffer[32]) {
     if (type == torch.device_cpu()) {
         return "cpu";
     }
-    snprintf(buffer, 32, type == torch.device_cuda() ? "cuda:%d" : "number %d", index);
-    if (type != torch.device_cuda()) {
+    if (torch.device_mps && type == torch.device_mps()) {
+        return "mps";
+    }
+    if (type == torch.device_cuda()) {
+        snprintf(buffer, 32, "cuda:%d", index);
+    } else {
         snprintf(buffer, 32, "of type %d", type);
     }
     return buffer;

@@ -37,9 +37,9 @@
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 #define CPU_UNKNOWN_WORK   UINT64_MAX
 #define CPU_MAX_RANKS      1024
-#define CPU_DEFER_NS       15000u              /* of work may wait for who waits for it */
-#define CPU_DEFER_LONG_NS  1000000u            /* the same where CPUs are shared with another pool */
-#define CPU_CHUNK_NS       2000u               /* what a claim should cost at least */
+#define CPU_DEFER_NS       15000u   /* of work may wait for who waits for it */
+#define CPU_DEFER_LONG_NS  1000000u /* the same where CPUs are shared with another pool */
+#define CPU_CHUNK_NS       2000u    /* what a claim should cost at least */
 #define CPU_BLIT_BLOCK     ((uint64_t)1 << 20) /* bytes of a copy or fill that are a piece */
 
 struct cpu_device;
@@ -231,7 +231,8 @@ ingot_status cpu_signals_install(struct ig_error *error);
 /* Looks whether someone else took a signal of faults since, and takes it back: some system calls.
  */
 void cpu_signals_take_back(void);
-/* The same, at most once in a tick of the system's clock (1 to 10 ms). */
+/* The same for SIGSEGV; for the others at most once in a tick of the system's clock (1 to 10 ms),
+ * unless someone took that one. */
 void cpu_signals_keep(void);
 /* False inside a kernel's log function: no kernel runs inside a kernel. */
 bool cpu_thread_can_enter(void);

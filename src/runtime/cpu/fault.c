@@ -254,9 +254,11 @@ void cpu_signals_take_back(void) {
 void cpu_signals_keep(void) {
     static _Atomic uint64_t looked;
     struct timespec now;
+    struct sigaction current;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     uint64_t tick = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    if (atomic_load_explicit(&looked, memory_order_relaxed) != tick) {
+    bool taken = sigaction(SIGSEGV, NULL, &current) == 0 && !is_ours(&current);
+    if (taken || atomic_load_explicit(&looked, memory_order_relaxed) != tick) {
         atomic_store_explicit(&looked, tick, memory_order_relaxed);
         cpu_signals_take_back();
     }

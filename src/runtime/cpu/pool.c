@@ -9,8 +9,8 @@
  * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
  * stream wakes nobody: the dozing worker finds it, or the thread that waits for it runs it. Where
  * the CPUs are shared with another pool, nobody dozes, and a command of up to a millisecond is led
- * by who waits for it, or by a worker once somebody asks for an event: a worker that is woken for it
- * as well would find it taken, and only spin.
+ * by who waits for it, or by a worker once somebody asks for an event: a worker that is woken for
+ * it as well would find it taken, and only spin.
  */
 #include <stdlib.h>
 #include <sys/prctl.h>

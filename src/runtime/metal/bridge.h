@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IG_METAL_BRIDGE_VERSION 2u
+#define IG_METAL_BRIDGE_VERSION 3u
 
 enum { IG_METAL_BUFFERS = 31, IG_METAL_THREADGROUP_ARGUMENTS = 31, IG_METAL_BYTES = 4096 };
 
@@ -120,13 +120,19 @@ struct ig_metal_bridge {
     void *(*buffer_make)(void *device, uint64_t length, bool is_shared, char **message);
     /* Whole pages of the caller's. */
     void *(*buffer_wrap)(void *device, void *pages, uint64_t length, char **message);
-    void *(*buffer_contents)(void *buffer);
+    /* Another library's buffer of the same device, which is retained. */
+    void *(*buffer_adopt)(void *device, void *buffer, uint64_t *length, char **message);
+    void *(*buffer_contents)(void *buffer); /* NULL where it is the GPU's alone */
     uint64_t (*buffer_address)(void *buffer);
     uint64_t page_size;
 
     /* ---- work: a command buffer is filled by one thread, committed once, then asked ---- */
     void *(*queue_make)(void *device, char **message);
     void *(*command_make)(void *queue, char **message);
+    /* Over another library's command buffer, to which work is added, and which is neither committed
+     * nor waited for. Its encoders are ended by command_end. */
+    void *(*command_adopt)(void *command_buffer, char **message);
+    bool (*command_end)(void *command, char **message);
     bool (*command_dispatch)(void *command, const struct ig_metal_dispatch *dispatch,
                              char **message);
     bool (*command_copy)(void *command, void *source, uint64_t source_offset, void *destination,

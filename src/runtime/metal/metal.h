@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include "ingot/metal.h"
 #include "runtime/metal/bridge.h"
 #include "runtime/objects.h"
 
@@ -24,6 +25,8 @@ struct metal_device {
     struct metal_pipeline *pipelines;
     struct metal_stream *streams;
 };
+
+extern const struct ig_device_kind ig_metal_device_kind; /* metal_device.c */
 
 /* What ingot_buffer.memory is. */
 struct metal_memory {
@@ -99,6 +102,8 @@ void metal_buffer_unwrap(ingot_device *device, ingot_buffer *buffer);
 
 /* ---- metal_stream.c ---- */
 ingot_status metal_stream_open(ingot_device *device, void **stream, struct ig_error *error);
+ingot_status metal_stream_wrap(ingot_device *device, void *native, void **stream,
+                               struct ig_error *error);
 void metal_stream_close(void *stream);
 ingot_status metal_stream_dispatch(void *stream, const struct ig_launch *launch,
                                    struct ig_error *error);

@@ -1,4 +1,4 @@
-/* Buffers of the Metal device: memory that host and GPU share. */
+/* Buffers of the Metal device: memory that host and GPU share, and MTLBuffers of other code. */
 #include <stdlib.h>
 
 #include "runtime/metal/metal.h"
@@ -22,7 +22,8 @@ static ingot_status keep(ingot_buffer *buffer, void *handle, uint64_t offset,
     }
     *memory = (struct metal_memory){handle, offset};
     buffer->memory = memory;
-    buffer->contents = (char *)bridge->buffer_contents(handle) + offset;
+    char *contents = bridge->buffer_contents(handle);
+    buffer->contents = contents ? contents + offset : NULL;
     buffer->address = bridge->buffer_address(handle) + offset;
     return INGOT_OK;
 }
@@ -69,4 +70,61 @@ ingot_status metal_buffer_wrap(ingot_device *base, ingot_buffer *buffer, struct 
 void metal_buffer_unwrap(ingot_device *base, ingot_buffer *buffer) {
     metal_streams_drain((struct metal_device *)base);
     metal_buffer_free(base, buffer);
+}
+
+/* ---- buffers of other code ---- */
+
+static ingot_status adopt(struct metal_device *device, ingot_buffer *buffer, void *object,
+                          uint64_t offset, struct ig_error *error) {
+    uint64_t whole = 0;
+    char *message = NULL;
+    void *handle = device->bridge->buffer_adopt(device->handle, object, &whole, &message);
+    if (!handle) {
+        return metal_fail(error, INGOT_INVALID_ARGUMENT, message,
+                          "ingot_metal_buffer_wrap on device \"%s\"", device->base.info.name);
+    }
+    if (offset > whole || buffer->length > whole - offset) {
+        device->bridge->release(handle);
+        return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                       "ingot_metal_buffer_wrap: %llu bytes at offset %llu pass the end of the "
+                       "MTLBuffer, which has %llu bytes",
+                       (unsigned long long)buffer->length, (unsigned long long)offset,
+                       (unsigned long long)whole);
+    }
+    return keep(buffer, handle, offset, device->bridge, error);
+}
+
+ingot_status ingot_metal_buffer_wrap(ingot_device *device, void *mtl_buffer, uint64_t offset,
+                                     uint64_t length, ingot_buffer **result) {
+    const char *function = "ingot_metal_buffer_wrap";
+    if (!device || !mtl_buffer || !result) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: %s is NULL", function,
+                           !device       ? "device"
+                           : !mtl_buffer ? "mtl_buffer"
+                                         : "buffer");
+    }
+    *result = NULL;
+    if (device->kind != &ig_metal_device_kind) {
+        return ig_api_fail(INGOT_UNSUPPORTED, "%s: device \"%s\" has no MTLBuffers", function,
+                           device->info.name);
+    }
+    if (length == 0) {
+        return ig_api_fail(INGOT_INVALID_ARGUMENT, "%s: a buffer of 0 bytes is not possible",
+                           function);
+    }
+    ingot_buffer *buffer = calloc(1, sizeof *buffer);
+    if (!buffer) {
+        return ig_api_fail(INGOT_OUT_OF_MEMORY, "no memory for a buffer object");
+    }
+    atomic_init(&buffer->references, 1);
+    buffer->device = device;
+    buffer->length = length;
+    struct ig_error error = {0};
+    if (adopt((struct metal_device *)device, buffer, mtl_buffer, offset, &error) != INGOT_OK) {
+        free(buffer);
+        return ig_api_result(&error);
+    }
+    ingot_device_retain(device);
+    *result = buffer;
+    return INGOT_OK;
 }

@@ -99,6 +99,7 @@ static const struct ig_device_ops metal_ops = {
     .buffer_wrap = metal_buffer_wrap,
     .buffer_unwrap = metal_buffer_unwrap,
     .stream_open = metal_stream_open,
+    .stream_wrap = metal_stream_wrap,
     .stream_close = metal_stream_close,
     .stream_dispatch = metal_stream_dispatch,
     .stream_copy = metal_stream_copy,

@@ -4,6 +4,9 @@
  * Work is encoded into an open command buffer, which is committed when it holds MOST_ENCODED
  * commands, when an event is recorded, and when someone waits. Committed ones are kept until they
  * are over, so that the first error of the stream is found; it drops what comes behind it.
+ *
+ * A stream of another library (ingot_metal_stream) has no queue here. Each command is encoded into
+ * the command buffer that the library names, with an encoder of its own; nothing is committed.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +23,8 @@ struct metal_command {
 
 struct metal_stream {
     struct metal_device *device;
-    struct metal_stream *next; /* of the device's list */
+    struct metal_stream *next;         /* of the device's list */
+    const ingot_metal_stream *foreign; /* of another library; NULL: `queue` is ours */
     void *queue;
     pthread_mutex_t lock; /* for all below */
     struct metal_command *open;
@@ -179,33 +183,120 @@ static ingot_status end(struct metal_stream *stream, bool good, char *message, c
     return status;
 }
 
+/* ---- one command ---- */
+
+typedef bool add_function(const struct ig_metal_bridge *bridge, void *command, const void *about,
+                          char **message);
+
+struct encoding {
+    struct metal_stream *stream;
+    add_function *add;
+    const void *about;
+    bool good;
+    char *message;
+};
+
+static void encode_foreign(void *argument) {
+    struct encoding *encoding = argument;
+    const struct ig_metal_bridge *bridge = encoding->stream->device->bridge;
+    const ingot_metal_stream *foreign = encoding->stream->foreign;
+    void *command =
+        bridge->command_adopt(foreign->command_buffer(foreign->context), &encoding->message);
+    if (command) {
+        encoding->good = encoding->add(bridge, command, encoding->about, &encoding->message);
+        if (!bridge->command_end(command, &encoding->message)) {
+            encoding->good = false;
+        }
+        bridge->release(command);
+    }
+}
+
+/* Adds what `add` does with `about`; `what` is its name in messages. */
+static ingot_status encode(struct metal_stream *stream, add_function *add, const void *about,
+                           const char *what, struct ig_error *error) {
+    struct encoding encoding = {.stream = stream, .add = add, .about = about};
+    const ingot_metal_stream *foreign = stream->foreign;
+    ingot_status status;
+    if (foreign && foreign->run) {
+        foreign->run(foreign->context, encode_foreign, &encoding);
+    } else if (foreign) {
+        encode_foreign(&encoding);
+    } else {
+        if (!begin(stream, &status, error)) {
+            return status;
+        }
+        encoding.good = add(stream->device->bridge, stream->open->handle, about, &encoding.message);
+        return end(stream, encoding.good, encoding.message, what, error);
+    }
+    return encoding.good ? INGOT_OK
+                         : metal_fail(error, INGOT_LAUNCH_ERROR, encoding.message,
+                                      "%s on device \"%s\"", what, stream->device->base.info.name);
+}
+
 /* ---- the stream ---- */
 
-ingot_status metal_stream_open(ingot_device *base, void **result, struct ig_error *error) {
-    struct metal_device *device = (struct metal_device *)base;
+/* With neither a queue nor another library's stream yet. */
+static struct metal_stream *new_stream(struct metal_device *device, struct ig_error *error) {
     struct metal_stream *stream = calloc(1, sizeof *stream);
-    char *message = NULL;
     if (!stream) {
-        return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+        ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory for a stream");
+        return NULL;
     }
     stream->device = device;
-    stream->queue = device->bridge->queue_make(device->handle, &message);
-    if (!stream->queue) {
-        free(stream);
-        return metal_fail(error, INGOT_OUT_OF_MEMORY, message, "a stream on device \"%s\"",
-                          base->info.name);
-    }
+    return stream;
+}
+
+static void add_to_device(struct metal_stream *stream, void **result) {
+    struct metal_device *device = stream->device;
     pthread_mutex_init(&stream->lock, NULL);
     pthread_mutex_lock(&device->lock);
     stream->next = device->streams;
     device->streams = stream;
     pthread_mutex_unlock(&device->lock);
     *result = stream;
+}
+
+ingot_status metal_stream_open(ingot_device *base, void **result, struct ig_error *error) {
+    struct metal_device *device = (struct metal_device *)base;
+    struct metal_stream *stream = new_stream(device, error);
+    char *message = NULL;
+    if (!stream) {
+        return error->status;
+    }
+    stream->queue = device->bridge->queue_make(device->handle, &message);
+    if (!stream->queue) {
+        free(stream);
+        return metal_fail(error, INGOT_OUT_OF_MEMORY, message, "a stream on device \"%s\"",
+                          base->info.name);
+    }
+    add_to_device(stream, result);
+    return INGOT_OK;
+}
+
+ingot_status metal_stream_wrap(ingot_device *base, void *native, void **result,
+                               struct ig_error *error) {
+    const ingot_metal_stream *foreign = native;
+    if (!foreign || !foreign->command_buffer || !foreign->wait) {
+        return ig_fail(error, INGOT_INVALID_ARGUMENT,
+                       "ingot_stream_wrap on device \"%s\": %s is NULL", base->info.name,
+                       !foreign                   ? "the ingot_metal_stream"
+                       : !foreign->command_buffer ? "command_buffer"
+                                                  : "wait");
+    }
+    struct metal_stream *stream = new_stream((struct metal_device *)base, error);
+    if (!stream) {
+        return error->status;
+    }
+    stream->foreign = foreign;
+    add_to_device(stream, result);
     return INGOT_OK;
 }
 
 /* Commits, and waits for everything that is in flight then; with the lock held at the end. */
 static ingot_status drain(struct metal_stream *stream, struct ig_error *error) {
+    if (stream->foreign) {
+        stream->foreign->wait(stream->foreign->context);
+    }
     pthread_mutex_lock(&stream->lock);
     ingot_status status = commit(stream, error);
     /* Not for what other threads queue meanwhile. */
@@ -292,56 +383,66 @@ static void fill_dispatch(const struct ig_launch *launch, struct ig_metal_dispat
     memcpy(dispatch->group, launch->group, sizeof dispatch->group);
 }
 
+static bool add_dispatch(const struct ig_metal_bridge *bridge, void *command, const void *about,
+                         char **message) {
+    return bridge->command_dispatch(command, about, message);
+}
+
 ingot_status metal_stream_dispatch(void *handle, const struct ig_launch *launch,
                                    struct ig_error *error) {
-    struct metal_stream *stream = handle;
     struct ig_metal_dispatch dispatch;
-    char *message = NULL;
-    ingot_status status;
     if (launch->arg_count > IG_METAL_BUFFERS) {
         return ig_fail(error, INGOT_LAUNCH_ERROR,
                        "kernel \"%s\": %zu buffer arguments were given, but Metal has %d",
                        launch->kernel->variant->kernel, launch->arg_count, IG_METAL_BUFFERS);
     }
     fill_dispatch(launch, &dispatch);
-    if (!begin(stream, &status, error)) {
-        return status;
-    }
-    bool good = stream->device->bridge->command_dispatch(stream->open->handle, &dispatch, &message);
-    return end(stream, good, message, dispatch.name, error);
+    return encode(handle, add_dispatch, &dispatch, dispatch.name, error);
+}
+
+struct copying {
+    void *source, *destination;
+    uint64_t source_offset, destination_offset, length;
+};
+
+static bool add_copy(const struct ig_metal_bridge *bridge, void *command, const void *about,
+                     char **message) {
+    const struct copying *copying = about;
+    return bridge->command_copy(command, copying->source, copying->source_offset,
+                                copying->destination, copying->destination_offset, copying->length,
+                                message);
 }
 
 ingot_status metal_stream_copy(void *handle, ingot_buffer *source, uint64_t source_offset,
                                ingot_buffer *destination, uint64_t destination_offset,
                                uint64_t length, struct ig_error *error) {
-    struct metal_stream *stream = handle;
-    uint64_t from, to;
-    void *source_buffer = metal_memory_of(source, &from)->buffer;
-    void *destination_buffer = metal_memory_of(destination, &to)->buffer;
-    char *message = NULL;
-    ingot_status status;
-    if (!begin(stream, &status, error)) {
-        return status;
-    }
-    bool good = stream->device->bridge->command_copy(stream->open->handle, source_buffer,
-                                                     from + source_offset, destination_buffer,
-                                                     to + destination_offset, length, &message);
-    return end(stream, good, message, "ingot_stream_copy", error);
+    struct copying copying = {.length = length};
+    copying.source = metal_memory_of(source, &copying.source_offset)->buffer;
+    copying.destination = metal_memory_of(destination, &copying.destination_offset)->buffer;
+    copying.source_offset += source_offset;
+    copying.destination_offset += destination_offset;
+    return encode(handle, add_copy, &copying, "ingot_stream_copy", error);
+}
+
+struct filling {
+    void *buffer;
+    uint64_t offset, length;
+    uint8_t value;
+};
+
+static bool add_fill(const struct ig_metal_bridge *bridge, void *command, const void *about,
+                     char **message) {
+    const struct filling *filling = about;
+    return bridge->command_fill(command, filling->buffer, filling->offset, filling->length,
+                                filling->value, message);
 }
 
 ingot_status metal_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offset, uint64_t length,
                                uint8_t value, struct ig_error *error) {
-    struct metal_stream *stream = handle;
-    uint64_t start;
-    void *memory = metal_memory_of(buffer, &start)->buffer;
-    char *message = NULL;
-    ingot_status status;
-    if (!begin(stream, &status, error)) {
-        return status;
-    }
-    bool good = stream->device->bridge->command_fill(stream->open->handle, memory, start + offset,
-                                                     length, value, &message);
-    return end(stream, good, message, "ingot_stream_fill", error);
+    struct filling filling = {.length = length, .value = value};
+    filling.buffer = metal_memory_of(buffer, &filling.offset)->buffer;
+    filling.offset += offset;
+    return encode(handle, add_fill, &filling, "ingot_stream_fill", error);
 }
 
 /* ---- events ---- */
@@ -375,6 +476,12 @@ ingot_status metal_stream_record(void *handle, ingot_event *public_event, struct
     struct metal_stream *stream = handle;
     struct metal_event *event = public_event->state;
     ingot_status status;
+    if (stream->foreign) {
+        return ig_fail(error, INGOT_UNSUPPORTED,
+                       "ingot_stream_record on device \"%s\": the stream is another library's, "
+                       "whose events have to be used",
+                       stream->device->base.info.name);
+    }
     pthread_mutex_lock(&stream->lock);
     status = stream->open ? INGOT_OK : make_open(stream, error);
     if (status == INGOT_OK) {
@@ -384,20 +491,26 @@ ingot_status metal_stream_record(void *handle, ingot_event *public_event, struct
     return status;
 }
 
+struct awaiting {
+    void *event;
+    uint64_t value;
+};
+
+static bool add_awaiting(const struct ig_metal_bridge *bridge, void *command, const void *about,
+                         char **message) {
+    const struct awaiting *awaiting = about;
+    return bridge->command_wait_for(command, awaiting->event, awaiting->value, message);
+}
+
 ingot_status metal_stream_wait_event(void *handle, ingot_event *public_event,
                                      struct ig_error *error) {
-    struct metal_stream *stream = handle;
     struct metal_event *event = public_event->state;
-    char *message = NULL;
-    ingot_status status = INGOT_OK;
     pthread_mutex_lock(&event->lock);
-    const uint64_t value = event->value;
-    const bool is_own = event->stream == stream;
+    const struct awaiting awaiting = {event->handle, event->value};
+    const bool is_own = event->stream == handle;
     pthread_mutex_unlock(&event->lock);
-    if (!value || is_own || !begin(stream, &status, error)) {
-        return status;
+    if (!awaiting.value || is_own) {
+        return INGOT_OK;
     }
-    bool good = stream->device->bridge->command_wait_for(stream->open->handle, event->handle, value,
-                                                         &message);
-    return end(stream, good, message, "ingot_stream_wait_event", error);
+    return encode(handle, add_awaiting, &awaiting, "ingot_stream_wait_event", error);
 }

@@ -5,13 +5,12 @@
  */
 #include <limits.h>
 #include <llvm-c/BitReader.h>
+#include <llvm-c/Core.h>
 #include <llvm-c/Linker.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/environment.h"
-#include "base/file.h"
 #include "compiler/frontend/air/air.h"
 
 static const char beside[] = "/../share/ingot/air.bc"; /* from the folder of ingotc */
@@ -31,21 +30,20 @@ static const char *library_path(struct ig_arena *arena) {
     return ig_arena_printf(arena, "%s%s", program, beside);
 }
 
+/* The file is mapped, not read: a kernel needs few of its pages. */
 ingot_status iga_open_library(struct iga_module *m) {
     const char *path = library_path(m->arena);
-    char *bytes = NULL;
-    size_t size = 0;
-    struct ig_error missing = {0};
-    if (!path || ig_file_read(path, 0, &bytes, &size, &missing)) {
+    LLVMMemoryBufferRef buffer = NULL;
+    char *message = NULL;
+    if (!path || LLVMCreateMemoryBufferWithContentsOfFile(path, &buffer, &message)) {
         ig_fail(m->error, INGOT_NO_COMPILER,
-                "the functions of compiled Metal libraries are missing: %s; $INGOT_AIR_LIBRARY "
+                "the functions of compiled Metal libraries are missing: %s: %s; $INGOT_AIR_LIBRARY "
                 "names the file air.bc of an installation of ingot",
-                ig_error_text(&missing));
-        ig_error_clear(&missing);
+                path ? path : "no path", message ? message : "no memory");
+        LLVMDisposeMessage(message);
         return INGOT_NO_COMPILER;
     }
-    LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(bytes, size, "air.bc");
-    free(bytes);
+    const size_t size = LLVMGetBufferSize(buffer);
     if (LLVMGetBitcodeModuleInContext2(m->context, buffer, &m->library)) { /* takes the buffer */
         m->library = NULL;
         return ig_fail(m->error, INGOT_NO_COMPILER,

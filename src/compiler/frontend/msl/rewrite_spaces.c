@@ -126,12 +126,13 @@ static void assert_plain(struct igc_rewriter *rewriter, size_t name) {
         end = igc_closes(tokens, end, &close) ? close + 1 : end + 1;
     }
     if (end < tokens->count && igc_at(tokens, name)->kind == IGC_IDENTIFIER) {
-        igc_after(rewriter, end,
-                  ig_arena_printf(rewriter->arena,
-                                  " static_assert(::__ingot_is_plain<decltype(%s)>, \"a variable in "
-                                  "threadgroup memory has no constructor, and its members have no "
-                                  "initial values\");",
-                                  igc_spelling(rewriter, name, name + 1)));
+        igc_after(
+            rewriter, end,
+            ig_arena_printf(rewriter->arena,
+                            " static_assert(::__ingot_is_plain<decltype(%s)>, \"a variable in "
+                            "threadgroup memory has no constructor, and its members have no "
+                            "initial values\");",
+                            igc_spelling(rewriter, name, name + 1)));
     }
 }
 

@@ -1,8 +1,8 @@
 /*
  * Warnings of words and declarations that Apple's compiler refuses: what one declaration's tokens
  * tell. `register`, the noexcept operator, integers of 128 bits and literals of long double;
- * lambdas before Metal 3.2; variadic functions; function constants that are not in the constant address space or have
- * values.
+ * lambdas before Metal 3.2; variadic functions; function constants that are not in the constant
+ * address space or have values.
  */
 #include <string.h>
 

@@ -423,6 +423,20 @@ static void *buffer_wrap(void *device, void *pages, uint64_t length, char **mess
     return buffer;
 }
 
+static void *buffer_adopt(void *device, void *object, uint64_t *length, char **message) {
+    id<MTLBuffer> buffer = nil;
+    GUARDED(message, {
+        id<MTLDevice> own = [(id<MTLBuffer>)object device];
+        if ([own registryID] != [(id<MTLDevice>)device registryID]) {
+            say(message, [NSString stringWithFormat:@"it is a buffer of another device, \"%@\"", [own name]]);
+        } else {
+            buffer = [(id<MTLBuffer>)object retain];
+            *length = [buffer length];
+        }
+    })
+    return buffer;
+}
+
 static void *buffer_contents(void *buffer) {
     void *contents = NULL;
     GUARDED(NULL, { contents = [(id<MTLBuffer>)buffer contents]; })
@@ -497,6 +511,29 @@ static void *command_make(void *queue, char **message) {
         }
     })
     return command;
+}
+
+static void *command_adopt(void *command_buffer, char **message) {
+    IngotCommand *command = nil;
+    GUARDED(message, {
+        if (!command_buffer) {
+            say(message, @"the other library has no command buffer");
+        } else {
+            command = [[IngotCommand alloc] init];
+            command->buffer = [(id<MTLCommandBuffer>)command_buffer retain];
+            command->kernels = [[NSMutableArray alloc] init];
+        }
+    })
+    return command;
+}
+
+static bool command_end(void *object, char **message) {
+    bool good = false;
+    GUARDED(message, {
+        [(IngotCommand *)object endEncoding];
+        good = true;
+    })
+    return good;
 }
 
 static id<MTLComputeCommandEncoder> compute_encoder(IngotCommand *command) {
@@ -698,10 +735,13 @@ const struct ig_metal_bridge *ig_metal_bridge_table(void) {
         .pipeline_make = pipeline_make,
         .buffer_make = buffer_make,
         .buffer_wrap = buffer_wrap,
+        .buffer_adopt = buffer_adopt,
         .buffer_contents = buffer_contents,
         .buffer_address = buffer_address,
         .queue_make = queue_make,
         .command_make = command_make,
+        .command_adopt = command_adopt,
+        .command_end = command_end,
         .command_dispatch = command_dispatch,
         .command_copy = command_copy,
         .command_fill = command_fill,
