@@ -703,10 +703,10 @@ wait "$victim" 2>/dev/null
 check "after a killed process" 0 "0 1 2 3" "!rror" -- one
 
 cached() { env INGOT_CACHE_DIR="$fresh" "$ingot" cache "$@"; }
-check "what is kept" 0 "folder   $fresh" "2 kernels, 1 precompiled header" "limit    1 GiB" "oldest   used" -- cached
-check "as JSON" 0 "\"folder\": \"$fresh\"" '"limit": 1073741824' '"files": 2' '!"removed"' -- cached --json
+check "what is kept" 0 "folder   $fresh" "3 kernels, 1 precompiled header" "limit    1 GiB" "oldest   used" -- cached
+check "as JSON" 0 "\"folder\": \"$fresh\"" '"limit": 1073741824' '"files": 3' '!"removed"' -- cached --json
 find "$fresh" -name '*.pch*' -exec touch -d '1 week ago' {} +
-check "trim" 0 ": 1 precompiled header" ": 2 kernels" -- cached --trim 1M
+check "trim" 0 ": 1 precompiled header" ": 3 kernels" -- cached --trim 1M
 check "what was used last is still there" 0 "0 1 2 3" -- one
 same "and was not compiled again" "$(find "$fresh" -name '*.pch')" ""
 check "clear" 0 '"removed"' '"bytes": 0,' '"oldest": null' -- cached --clear --json
