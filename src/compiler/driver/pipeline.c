@@ -367,10 +367,13 @@ static ingot_status write_depfile(const struct igc_command *command,
 static ingot_status check_syntax(struct igc_source *source, const struct igc_command *command,
                                  struct igc_batch_result *result, struct ig_error *error) {
     struct igc_compiled compiled = {.warnings = ""};
-    size_t count = source->plain_count;
+    const size_t count = source->plain_count;
+    const bool all = count <= CHECKED_KERNELS;
+    struct igc_options options = command->front;
+    options.keeps_modules = command->jit && all && !source->air; /* add_neighbours asks for it */
     double start = igc_time_now();
-    ingot_status status = igc_source_compile(source, &command->front, source->plain_kernels,
-                                             count > CHECKED_KERNELS ? 1 : count, &compiled, error);
+    ingot_status status = igc_source_compile(source, &options, source->plain_kernels,
+                                             all ? count : 1, &compiled, error);
     result->warnings = compiled.warnings ? compiled.warnings : "";
     igc_time_add("clang", igc_time_now() - start);
     return status;
@@ -407,14 +410,18 @@ static ingot_status emit_text(struct ig_arena *arena, struct igc_source *source,
  * for a few as for one: it has to read all of the source. */
 static void add_neighbours(struct igc_batch *batch) {
     const struct igc_source *source = batch->source;
-    for (size_t i = 0; source->plain_count > JIT_KERNELS && i < source->plain_count; i++) {
-        if (!strcmp(source->plain_kernels[i], batch->kernels[0])) {
-            const size_t first = i - i % NEIGHBOURS, left = source->plain_count - first;
-            batch->neighbours = source->plain_kernels + first;
-            batch->neighbour_count = left < NEIGHBOURS ? left : NEIGHBOURS;
-            return;
-        }
+    const size_t all = source->plain_count;
+    size_t i = 0;
+    while (i < all && strcmp(source->plain_kernels[i], batch->kernels[0])) {
+        i++;
     }
+    if (i == all) {
+        return;
+    }
+    /* of few, all: so check_syntax had them, and what clang made was kept */
+    const size_t together = all <= CHECKED_KERNELS ? all : NEIGHBOURS, first = i - i % together;
+    batch->neighbours = source->plain_kernels + first;
+    batch->neighbour_count = all - first < together ? all - first : together;
 }
 
 static ingot_status compile_kernels(struct ig_arena *arena, struct igc_source *source,

@@ -5,13 +5,15 @@
 #import "metal/api/objects.h"
 
 /* GPUs read past the end of a buffer without harm, and programs rest on it where they do not use the values. Behind
- * buffers of whole pages, where nothing else would be, so many bytes can be read. */
-enum { BEHIND = 64 << 10, WHOLE_PAGES = 16 << 10 };
+ * buffers of whole pages, where nothing else would be, so many bytes can be read: on the CPU they are addresses and no
+ * memory, until somebody writes there. */
+enum { BEHIND = 64 << 10, BEHIND_ON_CPU = 1 << 20, WHOLE_PAGES = 16 << 10 };
 
 ingot_buffer *im_allocate(IngotDevice *device, NSUInteger length, MTLResourceOptions options) {
     ingot_buffer *whole = NULL, *buffer = NULL;
     BOOL isPrivate = (options & MTLResourceStorageModeMask) == MTLResourceStorageModePrivate;
-    const NSUInteger more = length >= WHOLE_PAGES && length < NSUIntegerMax - BEHIND ? BEHIND : 0;
+    const NSUInteger behind = strcmp(device->info.name, "cpu") ? BEHIND : BEHIND_ON_CPU;
+    const NSUInteger more = length >= WHOLE_PAGES && length < NSUIntegerMax - behind ? behind : 0;
     ingot_status status = isPrivate ? ingot_buffer_create(device->device, length + more, &whole)
                                     : ingot_buffer_create_shared(device->device, length + more, &whole);
     if (status != INGOT_OK || !more) {

@@ -440,7 +440,12 @@ ingot_status igc_clang_compile(struct ig_arena *arena, const struct igc_options 
     char hex[65];
     *result = (struct igc_clang_result){0};
     if (keeps) {
-        igc_kept_module_key(options, compilation.pch, cpp, size, hex);
+        /* the same text, whether it comes from the user or from an archive */
+        const char *kept = igc_kept_source(arena, options, cpp, size);
+        if (!kept) {
+            return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to run clang");
+        }
+        igc_kept_module_key(options, compilation.pch, kept, strlen(kept), hex);
         if (igc_kept_module_find(arena, options, hex, result)) {
             return INGOT_OK;
         }
