@@ -242,6 +242,33 @@ static uint64_t clang_runs_for_kernels(const char *compiler, const char *folder,
     return runs;
 }
 
+/* Loops within loops, all to be unrolled, of COUNT by COUNT copies of a few instructions. */
+static uint64_t size_of_unrolled(const char *compiler, const char *folder, int count) {
+    struct ig_text text = {0}, report = {0};
+    ig_text_printf(&text,
+                   "kernel void k(device float *x [[buffer(0)]], device const float *y "
+                   "[[buffer(1)]], uint i [[thread_position_in_grid]]) {\n"
+                   "float sums[%d];\n_Pragma(\"clang loop unroll(full)\") "
+                   "for (short a = 0; a < %d; a++) {\n  sums[a] = 0;\n#pragma unroll\n"
+                   "  for (short b = 0; b < %d; b++) {\n"
+                   "    float v = y[(a * 77 + b) * 64 + i]; sums[a] += v * v + y[b] * v;\n  }\n}\n"
+                   "for (short a = 0; a < %d; a++) x[a * 64 + i] = sums[a];\n}\n",
+                   count, count, count, count);
+    compile(compiler, folder, &text, &report);
+    uint64_t size = number_of(&report, "choose-versions", true);
+    ig_text_free(&report);
+    printf("loops of %d by %d: %llu instructions\n", count, count, (unsigned long long)size);
+    return size;
+}
+
+/* Small loops are unrolled as the source asks; the copies of large ones are bounded. */
+static void test_unrolling(const char *compiler, const char *folder) {
+    uint64_t small = size_of_unrolled(compiler, folder, 8);
+    uint64_t large = size_of_unrolled(compiler, folder, 64);
+    CHECK(small > 8 * 8 * 4);
+    CHECK(large > small && large < 64 * 64);
+}
+
 /* Steps do not depend on the machine. Three times as many lines took nine times as many while
  * LLVM's quadratic passes saw them. Most of what one small kernel costs is clang, which many share.
  */
@@ -261,6 +288,7 @@ static void test_work(void) {
     CHECK(small.code && large.code * 2 * small.size < small.code * 3 * large.size);
     uint64_t runs = clang_runs_for_kernels(compiler, folder, 12);
     CHECK(runs == 1);
+    test_unrolling(compiler, folder);
     ig_folder_remove(folder);
     free(folder);
     ig_error_clear(&error);

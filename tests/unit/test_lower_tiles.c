@@ -81,6 +81,7 @@ static void test_positions(const struct igv_target *target) {
                                           {64, 4, 4}, {32, 1, 32},  {480, 2, 1}, {32, 3, 10}};
     for (size_t i = 0; i < sizeof aligned / sizeof *aligned; i++) {
         run_positions(target, INGOT_CPU_IDS_ALIGNED, aligned[i][0], aligned[i][1], aligned[i][2]);
+        run_positions(target, INGOT_CPU_IDS_LINEAR, aligned[i][0], aligned[i][1], aligned[i][2]);
     }
     run_positions(target, INGOT_CPU_IDS_LINEAR, 1000, 1, 1);
     run_positions(target, INGOT_CPU_IDS_LINEAR, 7, 1, 1);

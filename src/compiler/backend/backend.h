@@ -49,9 +49,10 @@ struct igc_backend {
     /* From the scalar kernel to the module that code is made of. The kernel has a target, its
      * machine, a module (a clone, to be used up) and facts. */
     const struct igc_pass *passes;
-    bool has_checks;    /* makes code of the sanitizer's */
-    bool for_debuggers; /* wants all that the front end can tell of variables and types */
-    size_t facts_size;  /* of kernel->facts */
+    unsigned most_unrolled; /* instructions of all copies of a loop; 0: as many as are asked for */
+    bool has_checks;        /* makes code of the sanitizer's */
+    bool for_debuggers;     /* wants all that the front end can tell of variables and types */
+    size_t facts_size;      /* of kernel->facts */
     void (*free_facts)(struct igc_kernel *kernel); /* what is in them; or NULL */
 
     /* Code of kernel->module, or assembly where that is wanted: kernel->wanted. */

@@ -34,7 +34,8 @@ struct igv_kernel_shape {
     bool grid_only;    /* nothing tells which threadgroup and SIMD-group a thread is in */
     bool has_loops, narrow_accesses; /* narrow: of elements of less than 32 bits */
     bool says_streaming;             /* by __ingot_streaming */
-    unsigned accesses, operations;   /* loads and stores; what computes */
+    bool aligned_grid; /* a position in the grid is better known where groups are aligned */
+    unsigned accesses, operations; /* loads and stores; what computes */
 };
 
 struct igc_lines { /* line_tables.c; all NULL for a kernel without debug information */

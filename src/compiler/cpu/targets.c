@@ -5,6 +5,10 @@
 #include "compiler/cpu/lower/lower.h"
 #include "compiler/sanitize/sanitize.h"
 
+/* Instructions: of more copies, code is slower than the loop is, and takes seconds to make. The
+ * library's own kernels ask for 3,104 at most. */
+enum { MOST_UNROLLED = 3200 };
+
 #define X86_64  "x86_64-unknown-linux-gnu"
 #define AARCH64 "aarch64-unknown-linux-gnu"
 
@@ -150,6 +154,7 @@ const struct igc_backend igv_backend = {
     .fallback = fallback,
     .early = igs_passes,
     .passes = igv_passes,
+    .most_unrolled = MOST_UNROLLED,
     .has_checks = true,
     .facts_size = sizeof(struct igv_facts),
     .free_facts = free_facts,

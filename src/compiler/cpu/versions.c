@@ -66,6 +66,28 @@ static bool is_streaming(const struct igv_kernel_shape *shape) {
            shape->operations <= 2 * shape->accesses;
 }
 
+/* Does some arithmetic on a position in the grid gain by its being aligned (x & 31, x / 32)? */
+static bool gains_by_alignment(LLVMValueRef position) {
+    igi_each_use(use, position) {
+        switch (LLVMGetInstructionOpcode(LLVMGetUser(use))) {
+        case LLVMAnd:
+        case LLVMOr:
+        case LLVMXor:
+        case LLVMLShr:
+        case LLVMAShr:
+        case LLVMUDiv:
+        case LLVMSDiv:
+        case LLVMURem:
+        case LLVMSRem:
+        case LLVMTrunc:
+            return true;
+        default:
+            break;
+        }
+    }
+    return false;
+}
+
 static struct igv_kernel_shape measure(LLVMValueRef kernel) {
     struct igv_kernel_shape shape = {.grid_only = true, .lanes_alone = true};
     igi_each_instruction(in, kernel) {
@@ -79,6 +101,7 @@ static struct igv_kernel_shape measure(LLVMValueRef kernel) {
         enum igi_builtin builtin = igi_builtin_of(in);
         shape.grid_only &= fits_rows(in);
         shape.says_streaming |= builtin == IGI_streaming;
+        shape.aligned_grid |= builtin == IGI_thread_position_in_grid && gains_by_alignment(in);
         if (builtin != IGI_thread_position_in_grid &&
             builtin != IGI_thread_position_in_threadgroup) {
             continue;
@@ -91,8 +114,16 @@ static struct igv_kernel_shape measure(LLVMValueRef kernel) {
     return shape;
 }
 
+/* Where no code is wanted, one version is enough to find what is wrong: the least that is known. */
+static bool is_wanted(const struct igc_kernel *kernel, enum ingot_cpu_ids ids, bool full) {
+    return kernel->wanted != IGC_WANT_NO_CODE || (!full && ids != INGOT_CPU_IDS_LINEAR);
+}
+
 static ingot_status add_version(struct igc_kernel *kernel, enum ingot_cpu_ids ids, bool full) {
     struct igv_facts *v = igv_facts(kernel);
+    if (!is_wanted(kernel, ids, full)) {
+        return INGOT_OK;
+    }
     static const char *const names[] = {"aligned", "linear", "general", "row"};
     struct igv_result result = {0};
     v->request.ids = ids;
@@ -161,6 +192,20 @@ static ingot_status add_row_versions(struct igc_kernel *kernel) {
     return status ? status : add_version(kernel, INGOT_CPU_IDS_ROW, false);
 }
 
+/* Groups of one row. Those that are aligned run the same code, unless the aligned variant is there.
+ */
+static ingot_status add_linear_versions(struct igc_kernel *kernel) {
+    struct igv_facts *v = igv_facts(kernel);
+    ingot_status status = add_version(kernel, INGOT_CPU_IDS_LINEAR, true);
+    if (!status) {
+        status = add_version(kernel, INGOT_CPU_IDS_LINEAR, false);
+    }
+    if (!v->shape.aligned_grid) {
+        v->entries[INGOT_CPU_IDS_ALIGNED] = v->entries[INGOT_CPU_IDS_LINEAR];
+    }
+    return status;
+}
+
 /* Full SIMD-groups are the usual case, but code for them is extra; the aligned variant knows
  * only full ones. A kernel that uses no position needs one variant for all. */
 static ingot_status add_versions(struct igc_kernel *kernel) {
@@ -186,12 +231,12 @@ static ingot_status add_versions(struct igc_kernel *kernel) {
     if (shape->instructions > GIANT_KERNEL) {
         return add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
     }
-    status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
-    if (!status && !y_or_z && !large) {
-        status = add_version(kernel, INGOT_CPU_IDS_LINEAR, true);
-        if (!status) {
-            status = add_version(kernel, INGOT_CPU_IDS_LINEAR, false);
-        }
+    const bool linear = !y_or_z && !large;
+    if (!linear || shape->aligned_grid) {
+        status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
+    }
+    if (!status && linear) {
+        status = add_linear_versions(kernel);
     }
     if (!status && y_or_z && shape->instructions <= SMALL_KERNEL) {
         status = add_version(kernel, INGOT_CPU_IDS_GENERAL, true);

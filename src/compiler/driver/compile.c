@@ -71,6 +71,7 @@ static ingot_status compile_backend(struct igc_kernel *kernel, const struct igc_
                                     struct ig_variant *variant, struct ig_code *codes) {
     struct igc_reflection reflection = {0};
     kernel->reflection = &reflection;
+    kernel->most_unrolled = backend->most_unrolled;
     ingot_status status = igc_scalar_machine(&kernel->machine, kernel->error);
     if (status) {
         return status;

@@ -82,5 +82,10 @@ struct igi_loops {
  * Fails on irreducible control flow and on loops with several latches or entries. */
 ingot_status igi_loops_find(const struct igi_graph *graph, const unsigned *idom,
                             struct igi_loops *loops, struct ig_error *error);
+/* The graph of what the entry leads to, in reverse post-order, and its loops. Fails on irreducible
+ * control flow only: of several latches, `latch` is the last; of several entries, there is no
+ * preheader. */
+ingot_status igi_graph_loops(struct ig_arena *arena, LLVMValueRef function, struct igi_graph *graph,
+                             struct igi_loops *loops, struct ig_error *error);
 
 #endif

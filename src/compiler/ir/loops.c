@@ -2,14 +2,14 @@
  * The loop forest: natural loops of a reducible graph, outer ones first.
  *
  * Requires: blocks in reverse post-order with dominators. Provides: header, latch, preheader,
- * parent of each loop and the innermost loop of each block. Fails on irreducible control flow
- * and on loops with several latches or no preheader.
+ * parent of each loop and the innermost loop of each block. Fails on irreducible control flow;
+ * whoever needs simple loops also has it fail on several latches or no preheader.
  */
 #include <string.h>
 
 #include "compiler/ir/graph.h"
 
-static ingot_status header_edges(const struct igi_graph *graph, const unsigned *idom,
+static ingot_status header_edges(const struct igi_graph *graph, const unsigned *idom, bool simple,
                                  struct igi_loop *loop, struct ig_error *error) {
     unsigned latches = 0, entries = 0;
     for (unsigned p = 0; p < igi_predecessor_count(graph, loop->header); p++) {
@@ -25,7 +25,10 @@ static ingot_status header_edges(const struct igi_graph *graph, const unsigned *
                            "the kernel has a loop with two entries (irreducible control flow)");
         }
     }
-    if (latches > 1 || (latches == 1 && entries != 1)) {
+    if (entries > 1) {
+        loop->preheader = IGI_NONE;
+    }
+    if (simple && (latches > 1 || (latches == 1 && entries != 1))) {
         return ig_fail(error, INGOT_COMPILE_ERROR,
                        "a loop of the kernel has %u latches and %u entries where vectorising "
                        "needs one of each",
@@ -34,12 +37,18 @@ static ingot_status header_edges(const struct igi_graph *graph, const unsigned *
     return INGOT_OK;
 }
 
-/* Everything that reaches the latch without passing the header. */
+/* Everything that reaches a latch without passing the header: its predecessors behind it. */
 static void mark_members(const struct igi_graph *graph, struct igi_loops *loops, unsigned loop,
                          unsigned *stack) {
     unsigned depth = 0;
-    loops->innermost[loops->items[loop].header] = loop;
-    stack[depth++] = loops->items[loop].latch;
+    const unsigned header = loops->items[loop].header;
+    loops->innermost[header] = loop;
+    for (unsigned p = 0; p < igi_predecessor_count(graph, header); p++) {
+        unsigned from = igi_predecessors(graph, header)[p];
+        if (from >= header) {
+            stack[depth++] = from;
+        }
+    }
     while (depth) {
         unsigned block = stack[--depth];
         if (loops->innermost[block] == loop) {
@@ -55,8 +64,8 @@ static void mark_members(const struct igi_graph *graph, struct igi_loops *loops,
     }
 }
 
-ingot_status igi_loops_find(const struct igi_graph *graph, const unsigned *idom,
-                            struct igi_loops *loops, struct ig_error *error) {
+static ingot_status find(const struct igi_graph *graph, const unsigned *idom, bool simple,
+                         struct igi_loops *loops, struct ig_error *error) {
     unsigned edges = graph->successors.start[graph->count], back = 0;
     for (unsigned b = 0; b < graph->count; b++) {
         for (unsigned s = 0; s < igi_successor_count(graph, b); s++) {
@@ -73,7 +82,7 @@ ingot_status igi_loops_find(const struct igi_graph *graph, const unsigned *idom,
     memset(loops->innermost, 0xff, graph->count * sizeof(unsigned));
     for (unsigned b = 0; b < graph->count; b++) {
         struct igi_loop loop = {b, IGI_NONE, IGI_NONE, loops->innermost[b]};
-        ingot_status status = header_edges(graph, idom, &loop, error);
+        ingot_status status = header_edges(graph, idom, simple, &loop, error);
         if (status) {
             return status;
         }
@@ -83,4 +92,26 @@ ingot_status igi_loops_find(const struct igi_graph *graph, const unsigned *idom,
         }
     }
     return INGOT_OK;
+}
+
+ingot_status igi_loops_find(const struct igi_graph *graph, const unsigned *idom,
+                            struct igi_loops *loops, struct ig_error *error) {
+    return find(graph, idom, true, loops, error);
+}
+
+ingot_status igi_graph_loops(struct ig_arena *arena, LLVMValueRef function, struct igi_graph *graph,
+                             struct igi_loops *loops, struct ig_error *error) {
+    ingot_status status = igi_graph_build(arena, function, graph, error);
+    if (status) {
+        return status;
+    }
+    unsigned *order = ig_arena_array(arena, graph->count + 1u, sizeof *order);
+    unsigned *idom = ig_arena_array(arena, graph->count + 1u, sizeof *idom);
+    unsigned reached = order && idom ? igi_reverse_post_order(graph, order) : 0;
+    if (!reached) {
+        return igi_out_of_memory(error);
+    }
+    status = igi_graph_renumber(graph, order, reached, error);
+    status = status ? status : igi_dominators(graph, idom, error);
+    return status ? status : find(graph, idom, false, loops, error);
 }

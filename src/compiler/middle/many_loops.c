@@ -79,24 +79,6 @@ struct inputs {
     unsigned kind; /* of the mark */
 };
 
-static ingot_status find_loops(struct inputs *inputs) {
-    struct igc_kernel *kernel = inputs->kernel;
-    struct igi_graph *graph = &inputs->graph;
-    ingot_status status = igi_graph_build(kernel->arena, kernel->function, graph, kernel->error);
-    if (status) {
-        return status;
-    }
-    unsigned *order = ig_arena_array(kernel->arena, graph->count + 1u, sizeof *order);
-    unsigned *idom = ig_arena_array(kernel->arena, graph->count + 1u, sizeof *idom);
-    unsigned reached = order && idom ? igi_reverse_post_order(graph, order) : 0;
-    if (!reached) {
-        return igc_out_of_memory(kernel);
-    }
-    status = igi_graph_renumber(graph, order, reached, kernel->error);
-    status = status ? status : igi_dominators(graph, idom, kernel->error);
-    return status ? status : igi_loops_find(graph, idom, &inputs->loops, kernel->error);
-}
-
 /* Is the block in the loop, or in one within it? */
 static bool is_inside(const struct inputs *inputs, LLVMBasicBlockRef block, unsigned loop) {
     unsigned number = igi_graph_number(&inputs->graph, block);
@@ -180,7 +162,8 @@ enum igc_result igc_freeze_loop_inputs(struct igc_kernel *kernel) {
     struct inputs inputs = {
         .kernel = kernel, .kind = LLVMGetMDKindIDInContext(kernel->context, mark, sizeof mark - 1)};
     igi_map_start(&inputs.numbers, kernel->arena, 256);
-    if (find_loops(&inputs)) {
+    if (igi_graph_loops(kernel->arena, kernel->function, &inputs.graph, &inputs.loops,
+                        kernel->error)) {
         if (kernel->error->status == INGOT_OUT_OF_MEMORY) {
             return IGC_FAILED;
         }

@@ -179,6 +179,12 @@ bool igc_has_most_loops(LLVMValueRef function); /* too many to rotate them, too 
 enum igc_result igc_freeze_loop_inputs(struct igc_kernel *kernel);
 enum igc_result igc_release_loop_inputs(struct igc_kernel *kernel);
 
+/* ---- bound_unrolling.c --------------------------------------------------------------------------
+ */
+/* Loops that the source wants unrolled to more than kernel->most_unrolled instructions need not be.
+ */
+enum igc_result igc_bound_unrolling(struct igc_kernel *kernel);
+
 /* ---- traps.c ------------------------------------------------------------------------------------
  */
 /* True when there were any. */

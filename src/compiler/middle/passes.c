@@ -95,6 +95,23 @@ static bool is_clangs(const struct igc_kernel *k) {
     return !k->sanitize && !LLVMGetNamedMetadata(k->module, IGC_AIR_MARK, strlen(IGC_AIR_MARK));
 }
 
+/* The kernel itself chooses among functions, of which each may be much code, by a constant that now
+ * has its value: switch (NSG) { case 4: implementation<4>(…); … }. */
+static bool chooses_by_constant(const struct igc_kernel *k) {
+    igi_each_block(b, k->function) {
+        LLVMValueRef end = LLVMGetBasicBlockTerminator(b);
+        LLVMValueRef value = end && LLVMIsASwitchInst(end) ? LLVMGetOperand(end, 0) : NULL;
+        if (value && LLVMIsACastInst(value)) {
+            value = LLVMGetOperand(value, 0);
+        }
+        LLVMValueRef from = value && LLVMIsALoadInst(value) ? LLVMGetOperand(value, 0) : NULL;
+        if (value && (LLVMIsConstant(value) || (from && LLVMIsAGlobalVariable(from)))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static enum igc_result release_loop_exits(struct igc_kernel *k) {
     return igc_result_of(igc_release_loop_exits(k->module, k->function, k->error));
 }
@@ -132,6 +149,10 @@ static enum igc_result mark_constant_loads(struct igc_kernel *k) {
     igc_mark_constant_loads(k->function);
     igc_mark_references(k->function);
     return IGC_CHANGED;
+}
+
+static bool bounds_unrolling(const struct igc_kernel *k) {
+    return k->most_unrolled != 0;
 }
 
 static enum igc_result check_constants(struct igc_kernel *k) {
@@ -205,6 +226,10 @@ const struct igc_pass igc_scalar_passes[] = {
      .about = "code before a break that depends on the active lanes stays in its loop",
      .run = pin_loop_exits,
      .when = is_clangs},
+    {.name = "unchosen",
+     .about = "functions that the kernel calls for other values of a constant go",
+     .llvm = "globalopt,function(instsimplify," SIMPLIFYCFG "),globaldce",
+     .when = chooses_by_constant},
     /* The same as "early", from the innermost functions outwards, each simplified before it is
      * copied into its callers, and its loops unrolled: what inlining makes of deep towers of small
      * functions (arithmetic of wide integers) is too much to be simplified at once, and unrolling a
@@ -240,6 +265,10 @@ const struct igc_pass igc_scalar_passes[] = {
     {.name = "mark-constant-loads",
      .about = "loads from the constant address space never change; references can be read",
      .run = mark_constant_loads},
+    {.name = "bound-unrolling",
+     .about = "loops that the source wants unrolled to too much code need not be",
+     .run = igc_bound_unrolling,
+     .when = bounds_unrolling},
     {.name = "many-loops",
      .about = "kernels of very many loops: the first half of scalar, without rotation",
      .inner = many_loops_passes,

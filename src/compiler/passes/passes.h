@@ -62,7 +62,8 @@ struct igc_kernel {
     uint32_t threadgroup_bytes;        /* of variables, once they have their places */
     uint32_t sanitize;                 /* kinds of checks that are asked for (base/sanitize.h) */
     struct igs_places *places;         /* sanitize/sanitize.h: what the checks are about */
-    unsigned round;                    /* of the passes that run in rounds, from 0 */
+    unsigned most_unrolled; /* instructions of a loop's copies; 0: as many as asked for */
+    unsigned round;         /* of the passes that run in rounds, from 0 */
     enum igc_wanted wanted;
     const struct igc_emission *emission; /* NULL: none */
     bool unverified;                     /* changed since the last mark */

@@ -52,14 +52,15 @@ static LLVMValueRef small_remainder(struct igv_emit *emit, LLVMValueRef number,
                         "");
 }
 
-/* Lane 0's thread_position_in_threadgroup; not for the GENERAL variant. */
+/* Lane 0's thread_position_in_threadgroup; not for the GENERAL variant. ALIGNED: a row of the group
+ * is a whole number of SIMD-groups. LINEAR: there is one row, the last SIMD-group of which may have
+ * fewer threads; or the group is aligned, for which the same code will do. */
 static LLVMValueRef first_position(struct igv_emit *emit, unsigned dim) {
+    LLVMValueRef width = field_of(emit, GROUP_FIELD(group_size), 0);
     if (emit->request->ids == INGOT_CPU_IDS_LINEAR) {
-        return dim == 0 ? first_thread(emit) : igv_u32(emit, 0);
+        width = LLVMBuildAdd(emit->builder, width, igv_u32(emit, 31), "");
     }
-    /* ALIGNED: a row of the group is a whole number of SIMD-groups */
-    LLVMValueRef per_row = LLVMBuildLShr(emit->builder, field_of(emit, GROUP_FIELD(group_size), 0),
-                                         igv_u32(emit, 5), "");
+    LLVMValueRef per_row = LLVMBuildLShr(emit->builder, width, igv_u32(emit, 5), "");
     if (dim == 0) {
         LLVMValueRef in_row = small_remainder(emit, emit->simdgroup, per_row);
         return LLVMBuildShl(emit->builder, in_row, igv_u32(emit, 5), "");
