@@ -26,8 +26,8 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 0,
      .minimum = 0,
      .maximum = LU_WHOLE_ROWS},
-    {.name = "tiny", /* of solve */
-     .help = "the largest n for which a lane takes a system, in batches of 32 or more",
+    {.name = "tiny",
+     .help = "the largest n for which a lane takes a matrix, in batches of 32 or more",
      .fallback = 0,
      .minimum = 0,
      .maximum = LU_TINY},
@@ -39,10 +39,11 @@ static const struct ingot_ops_info operations[] = {
      .family = "linear algebra",
      .summary = "p a = l u with partial pivoting",
      .limits = "extents up to 2^24",
-     .variants = "small (up to 64, in threadgroup memory) or blocked",
+     .variants =
+         "one lane per matrix (up to 16), small (up to 64, in threadgroup memory) or blocked",
      .types = IGO_FLOATS,
      .knobs = knobs,
-     .knob_count = KNOB_TINY},
+     .knob_count = sizeof knobs / sizeof *knobs},
     {.name = "solve",
      .family = "linear algebra",
      .summary = "a x = b by lu with partial pivoting",
@@ -85,19 +86,40 @@ static void launch_small(struct igo_call *call, struct igo_launch *launch, uint6
     igo_dispatch(call, launch);
 }
 
+/* One matrix per lane, for large batches of very small ones. */
+static bool is_tiny(const struct igo_call *call, const struct lu_small_args *args) {
+    const uint32_t most = igo_knob(call, KNOB_TINY);
+    return args->rows <= most && args->columns <= most && args->batch >= 32;
+}
+
+static void launch_tiny(struct igo_call *call, struct igo_launch *launch, uint64_t batch) {
+    launch->group[0] = 32;
+    launch->group[1] = launch->group[2] = 1;
+    launch->whole_simdgroups = true;
+    igo_launch_threadgroups(launch, (batch + 31) / 32);
+    igo_dispatch(call, launch);
+}
+
 static void lu_small(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *lu,
                      const ingot_arg *pivots, const ingot_arg *info) {
     const struct lu_small_args args = {.batch = (uint64_t)igo_batch(a, 2),
                                        .rows = (uint32_t)igo_matrix_rows(a),
                                        .columns = (uint32_t)igo_matrix_columns(a)};
-    struct igo_launch launch = {0};
-    igo_launch_kernel(&launch, "lu_small_%u", chunks(args.rows));
+    struct igo_launch launch = {.kernel = "lu_tiny"};
+    const bool tiny = is_tiny(call, &args);
+    if (!tiny) {
+        igo_launch_kernel(&launch, "lu_small_%u", chunks(args.rows));
+    }
     igo_launch_tensor(&launch, a, NULL);
     igo_launch_tensor(&launch, lu, NULL);
     igo_launch_buffer(&launch, pivots->buffer, pivots->offset);
     igo_launch_buffer(&launch, info->buffer, info->offset);
     igo_launch_bytes(&launch, &args, sizeof args);
-    launch_small(call, &launch, args.batch, args.columns * chunks(args.rows) * 32 + 192);
+    if (tiny) {
+        launch_tiny(call, &launch, args.batch);
+    } else {
+        launch_small(call, &launch, args.batch, args.columns * chunks(args.rows) * 32 + 192);
+    }
 }
 
 static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
@@ -109,8 +131,7 @@ static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingo
     const uint32_t side = chunks(args.rows);
     args.group_floats = (args.rows + LU_FEW_SIDES) * side * 32 + 64 +
                         (args.right_sides > LU_FEW_SIDES ? args.rows * 32 : 0);
-    const bool tiny = args.rows <= igo_knob(call, KNOB_TINY) && args.batch >= 32 &&
-                      args.right_sides <= LU_FEW_SIDES;
+    const bool tiny = is_tiny(call, &args) && args.right_sides <= LU_FEW_SIDES;
     struct igo_launch launch = {0};
     if (tiny) {
         launch.kernel = "solve_tiny";
@@ -126,11 +147,7 @@ static void solve_small(struct igo_call *call, const ingot_tensor *a, const ingo
         launch_small(call, &launch, args.batch, args.group_floats);
         return;
     }
-    launch.group[0] = 32;
-    launch.group[1] = launch.group[2] = 1;
-    launch.whole_simdgroups = true;
-    igo_launch_threadgroups(&launch, (args.batch + 31) / 32);
-    igo_dispatch(call, &launch);
+    launch_tiny(call, &launch, args.batch);
 }
 
 /* ---- the blocked form ---- */

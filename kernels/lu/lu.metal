@@ -298,8 +298,96 @@ kernel void solve_small(device const float *a [[buffer(0)]],
 INSTANTIATE_KERNEL("solve_small_1", solve_small<1>)
 INSTANTIATE_KERNEL("solve_small_2", solve_small<2>)
 
-// One system per lane, for very small ones with few right-hand sides; rows are exchanged by selection.
-// Lanes past the batch do the last system once more, so that nothing needs a mask.
+// ---- one matrix per lane ------------------------------------------------------------------------------
+
+// Elimination with partial pivoting in w [rows][width], of very small matrices; rows are exchanged by
+// selection. Four elements behind w are read, without effect. FACTORS: they stay in w, and pivots are
+// noted. Returns the number of the first pivot that is 0, or 0.
+template <bool FACTORS>
+int tiny_eliminate(thread float *w, thread float *top, uint rows, uint width, uint steps,
+                   device int *pivots) {
+    int bad = 0;
+    for (uint k = 0; k < steps; k++) {
+        int best = worth(w[k * width + k]);
+        uint p = k;
+        for (uint i = k + 1; i < rows; i++) {
+            const int size = worth(w[i * width + k]);
+            p = size > best ? i : p;
+            best = max(size, best);
+        }
+        for (uint j = FACTORS ? 0 : k; j < width; j += 4) {
+            float values[4];
+            for (uint r = 0; r < 4; r++)
+                values[r] = w[k * width + j + r];
+            for (uint i = k + 1; i < rows; i++) {
+                const bool chosen = p == i;
+                for (uint r = 0; r < 4; r++)
+                    values[r] = select(values[r], w[i * width + j + r], chosen);
+            }
+            for (uint r = 0; r < 4; r++)
+                top[j + r] = values[r];
+        }
+        const float pivot = top[k];
+        bad = bad == 0 && pivot == 0 ? int(k) + 1 : bad;
+        for (uint i = k + 1; i < rows; i++) {
+            const bool chosen = p == i;
+            const float x = select(w[i * width + k], w[k * width + k], chosen);
+            const float l = select(x / pivot, 0.0f, pivot == 0);
+            for (uint j = k + 1; j < width; j++) {
+                const float y = select(w[i * width + j], w[k * width + j], chosen);
+                w[i * width + j] = fma(-l, top[j], y);
+            }
+            if (FACTORS) {
+                for (uint j = 0; j < k; j++)
+                    w[i * width + j] = select(w[i * width + j], w[k * width + j], chosen);
+                w[i * width + k] = l;
+            }
+        }
+        for (uint j = FACTORS ? 0 : k; j < width; j++)
+            w[k * width + j] = top[j];
+        if (FACTORS)
+            pivots[k] = int(p);
+    }
+    return bad;
+}
+
+// Lanes past the batch do the last matrix once more, so that nothing needs a mask.
+kernel void lu_tiny(device const float *a_all [[buffer(0)]],
+                    device float *lu_all [[buffer(1)]],
+                    device int *pivots [[buffer(2)]],
+                    device int *info [[buffer(3)]],
+                    constant lu_small_args &args [[buffer(4)]],
+                    uint2 group [[threadgroup_position_in_grid]],
+                    uint2 groups [[threadgroups_per_grid]],
+                    uint lane [[thread_index_in_simdgroup]]) {
+    const ulong start = (ulong(group.y) * groups.x + group.x) * 32;
+    if (start >= args.batch)
+        return;
+    const ulong matrix = min(start + lane, ulong(args.batch) - 1);
+    const uint count = args.rows * args.columns, steps = min(args.rows, args.columns);
+    device const float *a = a_all + matrix * count;
+    device float *lu = lu_all + matrix * count;
+    float w[LU_TINY * LU_TINY + 4], top[LU_TINY + 4];
+    uint i = 0;
+    for (; i + 4 <= count; i += 4) {
+        const float4 four = float4(*(device const packed_float4 *)(a + i));
+        for (uint r = 0; r < 4; r++)
+            w[i + r] = four[r];
+    }
+    for (; i < count; i++)
+        w[i] = a[i];
+    for (uint r = 0; r < 4; r++)
+        w[count + r] = 0;
+    info[matrix] = tiny_eliminate<true>(w, top, args.rows, args.columns, steps,
+                                        pivots + matrix * steps);
+    simdgroup_barrier(mem_flags::mem_device); // lu may be where a was
+    for (i = 0; i + 4 <= count; i += 4)
+        *(device packed_float4 *)(lu + i) = packed_float4(w[i], w[i + 1], w[i + 2], w[i + 3]);
+    for (; i < count; i++)
+        lu[i] = w[i];
+}
+
+// The same for a system with few right-hand sides.
 kernel void solve_tiny(device const float *a_all [[buffer(0)]],
                        device const float *b_all [[buffer(1)]],
                        device float *x_all [[buffer(2)]],
@@ -330,41 +418,7 @@ kernel void solve_tiny(device const float *a_all [[buffer(0)]],
     }
     for (uint i = 0; i < 4; i++)
         w[n * width + i] = 0; // read below, without effect
-    int bad = 0;
-    for (uint k = 0; k < n; k++) {
-        int best = worth(w[k * width + k]);
-        uint p = k;
-        for (uint i = k + 1; i < n; i++) {
-            const int size = worth(w[i * width + k]);
-            p = size > best ? i : p;
-            best = max(size, best);
-        }
-        for (uint j = k; j < width; j += 4) {
-            float values[4];
-            for (uint r = 0; r < 4; r++)
-                values[r] = w[k * width + j + r];
-            for (uint i = k + 1; i < n; i++) {
-                const bool chosen = p == i;
-                for (uint r = 0; r < 4; r++)
-                    values[r] = select(values[r], w[i * width + j + r], chosen);
-            }
-            for (uint r = 0; r < 4; r++)
-                top[j + r] = values[r];
-        }
-        const float pivot = top[k];
-        bad = bad == 0 && pivot == 0 ? int(k) + 1 : bad;
-        for (uint i = k + 1; i < n; i++) {
-            const bool chosen = p == i;
-            const float x = select(w[i * width + k], w[k * width + k], chosen);
-            const float l = select(x / pivot, 0.0f, pivot == 0);
-            for (uint j = k + 1; j < width; j++) {
-                const float y = select(w[i * width + j], w[k * width + j], chosen);
-                w[i * width + j] = fma(-l, top[j], y);
-            }
-        }
-        for (uint j = k; j < width; j++)
-            w[k * width + j] = top[j];
-    }
+    const int bad = tiny_eliminate<false>(w, top, n, width, n, nullptr);
     info[matrix] = bad;
     simdgroup_barrier(mem_flags::mem_device); // x may be where b was
     for (uint side = 0; side < sides; side++)

@@ -434,8 +434,8 @@ static void test_queue(const char *name, uint32_t threads, uint32_t rounds) {
     ingot_kernel_release(kernel);
 }
 
-/* Work proceeds though nobody waits for it, whether the workers spin, doze or sleep. Where they share
- * CPUs, short work wakes none, but who asks for an event does. */
+/* Work proceeds though nobody waits for it, whether the workers spin, doze or sleep. Where they
+ * share CPUs, short work wakes none, but who asks for an event does. */
 static void test_unattended(uint32_t threads) {
     ingot_kernel *kernel = get("mark");
     ingot_buffer *out = NULL;
