@@ -70,6 +70,8 @@ def test_kernel_functions_and_parameters(extension):
     assert set(extension.names()) == {"scale", "add_one", "place", "wild"}
     assert extension.place([3, 2], [3, 1]).tolist() == [[3000000, 3000001, 3000002], [3001000, 3001001, 3001002]]
     assert extension.place([2, 2]).shape == (2, 2)
+    assert extension.place([0, 2]).shape == (2, 0)  # nothing is dispatched
+    assert extension.place([0, 2], [0, 1]).shape == (2, 0)
     assert extension.fill(3, "half", "2.5").tolist() == [2.5] * 3
     assert extension.fill(2, "int", "-7").tolist() == [-7] * 2
     with pytest.raises(ValueError, match="Threadgroup size exceeds 1024"):

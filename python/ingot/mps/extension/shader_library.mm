@@ -229,6 +229,9 @@ void MetalKernelFunction::dispatch(c10::ArrayRef<uint64_t> length, c10::Optional
   }
   TORCH_CHECK_VALUE(in_group[0] * in_group[1] * in_group[2] <= at_most, "Threadgroup size exceeds ", at_most,
                     " limit");
+  if (threads[0] == 0 || threads[1] == 0 || threads[2] == 0) {
+    return; // for empty tensors, where a Mac runs nothing either
+  }
   [encoder dispatchThreads:MTLSizeMake(threads[0], threads[1], threads[2])
       threadsPerThreadgroup:MTLSizeMake(in_group[0], in_group[1], in_group[2])];
 }
