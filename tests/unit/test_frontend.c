@@ -10,9 +10,10 @@
 #include "compiler/frontend/msl/message_words.h"
 #include "compiler/frontend/msl/tokens.h"
 
-#define DEVICE      "__attribute__((opencl_global))"
-#define THREADGROUP "__attribute__((opencl_local))"
-#define CONSTANT    "const __attribute__((opencl_global_host))"
+#define DEVICE         "__attribute__((opencl_global))"
+#define THREADGROUP    "__attribute__((opencl_local))"
+#define IS_PLAIN(name) "static_assert(::__ingot_is_plain<decltype(" name ")>,"
+#define CONSTANT       "const __attribute__((opencl_global_host))"
 
 struct rewrite_case {
     const char *source;
@@ -83,10 +84,10 @@ static const struct rewrite_case rewrites[] = {
     {"constant int base = 4; constant int a [[function_constant(base * 2 + (1))]];",
      "__asm(\"__ingot_fc_9\")", NULL, NULL},
     /* address spaces */
-    {"void f() { threadgroup float x[4], y; }", "{ static " THREADGROUP " float x[4], y; }", NULL,
-     NULL},
-    {"void f() { threadgroup float x = 2; }", "{ static " THREADGROUP " float x ; x = 2; }", NULL,
-     NULL},
+    {"void f() { threadgroup float x[4], y; }",
+     "{ static " THREADGROUP " float x[4], y; " IS_PLAIN("x"), NULL, NULL},
+    {"void f() { threadgroup float x = 2; }",
+     "{ static " THREADGROUP " float x ; x = 2; " IS_PLAIN("x"), NULL, NULL},
     {"typedef bfloat b16; b16 f(half x) { return b16(x); }", "return __ingot_c_cast<b16>(x);", NULL,
      NULL},
     {"template <typename T> T f(int x) { return (T)x + T(x) + T(1); }",

@@ -146,7 +146,45 @@ static bool replace_poison(LLVMValueRef in) {
     return changed;
 }
 
-#define BOOL_MARK "ingot.bool" /* metadata of loads */
+/* ---- bools ---- */
+
+#define BOOL_MARK "ingot.bool" /* metadata of loads and stores of bools */
+
+static unsigned bool_mark(struct igc_kernel *k) {
+    return LLVMGetMDKindIDInContext(k->context, BOOL_MARK, sizeof BOOL_MARK - 1);
+}
+
+static void mark_bool(struct igc_kernel *k, LLVMValueRef access) {
+    LLVMSetMetadata(access, bool_mark(k),
+                    LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, NULL, 0)));
+}
+
+/* clang names the type that an access is by in its metadata: a base, that type, an offset. */
+static bool stores_bool(struct igc_kernel *k, LLVMValueRef store) {
+    LLVMValueRef tag = LLVMGetMetadata(store, LLVMGetMDKindIDInContext(k->context, "tbaa", 4));
+    LLVMValueRef parts[4], names[4];
+    if (!tag || LLVMGetMDNodeNumOperands(tag) < 3 || LLVMGetMDNodeNumOperands(tag) > 4) {
+        return false;
+    }
+    LLVMGetMDNodeOperands(tag, parts);
+    if (!parts[1] || !LLVMIsAMDNode(parts[1]) || LLVMGetMDNodeNumOperands(parts[1]) != 3) {
+        return false;
+    }
+    LLVMGetMDNodeOperands(parts[1], names);
+    unsigned length = 0;
+    const char *name =
+        names[0] && LLVMIsAMDString(names[0]) ? LLVMGetMDString(names[0], &length) : NULL;
+    return name && length == 4 && !memcmp(name, "bool", 4);
+}
+
+/* Type names of accesses go before functions are inlined. */
+static bool mark_bool_store(struct igc_kernel *k, LLVMValueRef store) {
+    bool is_bool = stores_bool(k, store);
+    if (is_bool) {
+        mark_bool(k, store);
+    }
+    return is_bool;
+}
 
 /* A load of a bool: any byte, of which `trunc` must not take the lowest bit. */
 static bool accept_any_bool(struct igc_kernel *k, LLVMValueRef load) {
@@ -157,8 +195,7 @@ static bool accept_any_bool(struct igc_kernel *k, LLVMValueRef load) {
         return false;
     }
     LLVMSetMetadata(load, range, NULL);
-    LLVMSetMetadata(load, LLVMGetMDKindIDInContext(k->context, BOOL_MARK, sizeof BOOL_MARK - 1),
-                    LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, NULL, 0)));
+    mark_bool(k, load);
     igi_each_use_safe(use, load) {
         LLVMValueRef trunc = LLVMGetUser(use);
         if (LLVMIsATruncInst(trunc)) { /* which goes, unused, in the passes that follow */
@@ -188,6 +225,9 @@ static bool guard_module(struct igc_kernel *k) {
             case LLVMLoad:
                 changed |= accept_any_bool(k, in);
                 break;
+            case LLVMStore:
+                changed |= mark_bool_store(k, in);
+                break;
             default:
                 changed |= is_division(in) && guard_division(k, in);
             }
@@ -210,33 +250,15 @@ static LLVMValueRef copied_bool(struct igc_kernel *k, LLVMValueRef stored) {
     LLVMValueRef load = test && LLVMIsAICmpInst(test) ? LLVMGetOperand(test, 0) : NULL;
     bool is_copy = load && LLVMIsALoadInst(load) && LLVMGetICmpPredicate(test) == LLVMIntNE &&
                    LLVMTypeOf(load) == LLVMTypeOf(stored) && LLVMIsNull(LLVMGetOperand(test, 1)) &&
-                   LLVMGetMetadata(
-                       load, LLVMGetMDKindIDInContext(k->context, BOOL_MARK, sizeof BOOL_MARK - 1));
+                   LLVMGetMetadata(load, bool_mark(k));
     return is_copy ? load : NULL;
-}
-
-/* clang names the type that an access is by in its metadata: a base, that type, an offset. */
-static bool stores_bool(struct igc_kernel *k, LLVMValueRef store) {
-    LLVMValueRef tag = LLVMGetMetadata(store, LLVMGetMDKindIDInContext(k->context, "tbaa", 4));
-    LLVMValueRef parts[4], names[4];
-    if (!tag || LLVMGetMDNodeNumOperands(tag) < 3 || LLVMGetMDNodeNumOperands(tag) > 4) {
-        return false;
-    }
-    LLVMGetMDNodeOperands(tag, parts);
-    if (LLVMGetMDNodeNumOperands(parts[1]) != 3) {
-        return false;
-    }
-    LLVMGetMDNodeOperands(parts[1], names);
-    unsigned length = 0;
-    const char *name = LLVMGetMDString(names[0], &length);
-    return name && length == 4 && !memcmp(name, "bool", 4);
 }
 
 enum igc_result igc_copy_bools(struct igc_kernel *k) {
     bool changed = false;
     igi_each_instruction(in, k->function) {
-        LLVMValueRef load = LLVMIsAStoreInst(in) ? copied_bool(k, LLVMGetOperand(in, 0)) : NULL;
-        load = load && stores_bool(k, in) ? load : NULL; /* a number of it is 0 or 1 */
+        bool is_store = LLVMIsAStoreInst(in) && LLVMGetMetadata(in, bool_mark(k));
+        LLVMValueRef load = is_store ? copied_bool(k, LLVMGetOperand(in, 0)) : NULL;
         if (load) {
             LLVMSetOperand(in, 0, load);
             changed = true;
