@@ -49,8 +49,21 @@ template <class T> struct __ingot_shape<metal::atomic<T>> : __ingot_shape<T> {};
 template <class T, bool = __is_enum(T)> struct __ingot_shape_of : __ingot_shape<T> {};
 template <class T> struct __ingot_shape_of<T, true> : __ingot_shape<__underlying_type(T)> {};
 
-/* What a threadgroup variable can be: nothing runs when it comes to be. */
-template <class T> constexpr bool __ingot_is_plain = __is_trivially_constructible(T);
+/* What a threadgroup variable can be: nothing runs when it comes to be, or what a constant does. */
+template <int> struct __ingot_known;
+template <class T, class = void> struct __ingot_is_constant {
+    static constexpr bool value = false;
+};
+template <class T>
+struct __ingot_is_constant<T, decltype(void((__ingot_known<(T(), 0)> *)nullptr))> {
+    static constexpr bool value = true;
+};
+template <class T> struct __ingot_plain {
+    static constexpr bool value =
+        __is_trivially_constructible(T) || __ingot_is_constant<metal::__ingot_bare_t<T>>::value;
+};
+template <class T, metal::size_t N> struct __ingot_plain<T[N]> : __ingot_plain<T> {};
+template <class T> constexpr bool __ingot_is_plain = __ingot_plain<T>::value;
 
 /* The function's own name as clang spells it, "… [T = float]"; the compiler cuts it out. */
 template <class T> __ingot_inline constexpr const char *__ingot_type_name() {

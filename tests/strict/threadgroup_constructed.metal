@@ -10,22 +10,26 @@ struct plain {
 struct valued {
     float a = 1;
 };
-struct constructed {
+struct zeros {
     float a;
-    constructed() { a = 2; }
+    constexpr zeros() : a(0) {}
 };
-struct destructed {
-    float a;
-    ~destructed() { a = 0; }
+template <typename T> struct pair {
+    T a, b;
+    constexpr pair() thread : a(0), b(0) {}
+    constexpr pair() threadgroup : a(0), b(0) {}
+    constexpr pair(T x, T y) : a(x), b(y) {}
 };
 kernel void k(device float *x [[buffer(0)]]) {
     threadgroup plain s, some[4];
     threadgroup float4x4 matrix;
     threadgroup atomic_uint counts[4];
-    threadgroup valued v; // ERROR: a variable in threadgroup memory has no constructor
-    threadgroup constructed c[4]; // ERROR: a variable in threadgroup memory has no constructor
-    threadgroup destructed d; // ERROR: a variable in threadgroup memory has no constructor
+    threadgroup pair<float> pairs[4];
+    threadgroup valued v; // REFUSED: takes no threadgroup variable of a struct whose members have initial values
+    threadgroup zeros z[2]; // REFUSED: takes no threadgroup variable of a struct whose members have initial values
+    threadgroup valued *p = &v;
     s.a = some[0].a = matrix[0][0] = 1;
     atomic_store_explicit(&counts[0], 1u, memory_order_relaxed);
-    x[0] = s.a + v.a + c[0].a + d.a;
+    pairs[0] = pair<float>(1, 2);
+    x[0] = s.a + p->a + z[1].a + pairs[0].b;
 }

@@ -175,6 +175,8 @@ void igc_warn_words(const struct igc_rewriter *rewriter, struct ig_text *out);
 
 /* unportable_buffers.c: of buffers that hold pointers to other memory. */
 void igc_warn_buffers(const struct igc_rewriter *rewriter, struct ig_text *out);
+/* unportable_structs.c: of threadgroup variables that have constructors. */
+void igc_warn_structs(const struct igc_rewriter *rewriter, struct ig_text *out);
 /* unportable_globals.c: is the variable outside of functions, whose name is the token, computed
  * from function constants? */
 bool igc_is_of_function_constants(const struct igc_rewriter *rewriter, size_t name);

@@ -328,5 +328,6 @@ void igc_warn_unportable(const struct igc_rewriter *rewriter, struct ig_text *ou
         igc_warn_scopes(rewriter, out);
         igc_warn_words(rewriter, out);
         igc_warn_buffers(rewriter, out);
+        igc_warn_structs(rewriter, out);
     }
 }
