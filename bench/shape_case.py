@@ -9,6 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves, tree_map
 
 from shape_draws import Draw, Row, draw_matrices, draw_row_operation
 
@@ -27,6 +29,28 @@ def compare_results(result: object, reference: object, *inputs: object) -> float
     if isinstance(result, torch.Tensor):
         result, reference = (result,), (reference,)
     return max(distance(one, other) for one, other in zip(result, reference))
+
+
+class FloatOperations(TorchDispatchMode):
+    """Each operation of torch on 16 bits in float32, its results rounded.
+
+    Some of torch's sum in 16 bits within: the gradients of layer_norm's weights on CPUs.
+    """
+
+    def __torch_dispatch__(self, operation, types, args=(), kwargs=None):  # noqa: ANN001, ANN204
+        kwargs = kwargs or {}
+        narrow = [value.dtype for value in tree_leaves((args, kwargs))
+                  if isinstance(value, torch.Tensor) and value.dtype in (torch.float16, torch.bfloat16)]
+        if not narrow or operation.is_view or operation._schema.is_mutable or "copy" in operation.name():
+            return operation(*args, **kwargs)
+
+        def widened(value: object) -> object:
+            return value.float() if isinstance(value, torch.Tensor) and value.dtype == narrow[0] else value
+
+        def rounded(value: object) -> object:
+            return value.to(narrow[0]) if isinstance(value, torch.Tensor) and value.dtype == torch.float32 else value
+        args, kwargs = tree_map(widened, (args, kwargs))
+        return tree_map(rounded, operation(*args, **kwargs))
 
 
 def product_error(product: Callable[[tuple], torch.Tensor]) -> Callable[..., float]:

@@ -70,10 +70,12 @@ function(ingot_kernel_archive archive name source variants)
   set(levels ${INGOT_KERNEL_TARGETS})
   # Levels of which only what gains by them is compiled: the lines of .variants that name them.
   if(variants AND "x86-64-v4" IN_LIST levels)
-    file(STRINGS ${variants} own REGEX "^x86-64-v4-bf16:")
-    if(own)
-      list(APPEND levels x86-64-v4-bf16)
-    endif()
+    foreach(level x86-64-v4-bf16 x86-64-v4-bf16-amx)
+      file(STRINGS ${variants} own REGEX "^${level}:")
+      if(own)
+        list(APPEND levels ${level})
+      endif()
+    endforeach()
   endif()
   if(INGOT_CUDA_KERNELS)
     list(APPEND levels sm_80 sm_90)
@@ -102,7 +104,7 @@ function(ingot_kernel_archive archive name source variants)
   endif()
   add_custom_command(OUTPUT ${made}
     COMMAND ${CMAKE_COMMAND} -E env INGOT_PRELUDE=${PROJECT_SOURCE_DIR}/prelude
-      ${compiler} ${source} -o ${made} --name ${name}.metal --root ${PROJECT_SOURCE_DIR}
+      ${compiler} ${source} -o ${made} --pack-code --name ${name}.metal --root ${PROJECT_SOURCE_DIR}
       --include ${PROJECT_SOURCE_DIR}/kernels --include ${folder} ${options}
     DEPENDS ${source} ${variants} ${headers} ${INGOT_PRELUDE_FILES} ${compiler_target} ${INGOT_KERNEL_COMPILER}
     ${depfile}

@@ -133,6 +133,15 @@ __ingot_u32 __ingot_simdgroup_load_threadgroup_b32(const __ingot_threadgroup __i
 unsigned short __ingot_simdgroup_load_threadgroup_b16(const __ingot_threadgroup unsigned short *p,
                                                       __ingot_u64 stride, bool transpose,
                                                       __ingot_u32 which);
+/* The same of a tile whose rows lie two by two, as matrix units of CPUs take the right side:
+ * M[row][col] is p[row / 2 * stride + 2 * col + row % 2], or that of M[col][row] when transpose is
+ * true. */
+unsigned short __ingot_simdgroup_load_pairs_device_b16(const __ingot_device unsigned short *p,
+                                                       __ingot_u64 stride, bool transpose,
+                                                       __ingot_u32 which);
+unsigned short
+__ingot_simdgroup_load_pairs_threadgroup_b16(const __ingot_threadgroup unsigned short *p,
+                                             __ingot_u64 stride, bool transpose, __ingot_u32 which);
 void __ingot_simdgroup_store_device_b32(__ingot_device __ingot_u32 *p, __ingot_u64 stride,
                                         bool transpose, __ingot_u32 e0, __ingot_u32 e1);
 void __ingot_simdgroup_store_device_b16(__ingot_device unsigned short *p, __ingot_u64 stride,
@@ -149,6 +158,15 @@ void __ingot_simdgroup_store_threadgroup_b16(__ingot_threadgroup unsigned short 
 bool __ingot_fast_math(void) __ingot_pure;
 /* is_function_constant_defined; folds to a constant. */
 bool __ingot_constant_defined(__ingot_u32 index) __ingot_pure;
+/* Panels: threadgroup memory for operands on their way to matrix units, which no argument and no
+ * variable is. Are there so many bytes of it for this launch, and is the threadgroup of exactly so
+ * many threads? Both operands are constants. Folds to false for back ends that have none (CPUs).
+ * Whoever uses panels has a barrier before and after. */
+bool __ingot_has_panels(__ingot_u32 threads, __ingot_u32 bytes) __ingot_pure;
+/* The address so many bytes from their start, a multiple of 1024 where that is one. Only where
+ * has_panels has said so, of so many threads. What two calls with different offsets give are
+ * different objects. */
+__ingot_threadgroup char *__ingot_panel(__ingot_u32 offset, __ingot_u32 threads) __ingot_pure;
 /* *p = x; where `past` is not 0, preferably past the caches. */
 void __ingot_stream_b32(__ingot_u32 x, __ingot_device __ingot_u32 *p, __ingot_u32 past);
 void __ingot_stream_b16(unsigned short x, __ingot_device unsigned short *p, __ingot_u32 past);

@@ -8,6 +8,7 @@
 #include "ingot_cooperative_tensor.h"
 #include "ingot_limits.h"
 #include "ingot_math.h"
+#include "ingot_tensor_panels.h"
 
 namespace mpp {
 namespace tensor_ops {
@@ -227,6 +228,16 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
             if constexpr (by_thread) {
                 run_by_thread<D>(left, right, destination, k);
             } else {
+                if constexpr (has_panels<L, R> && __is_same(typename D::layout, tiles) &&
+                              __is_floating_point(typename D::value_type)) {
+                    auto a = __ingot_matrix_of(left);
+                    auto b = __ingot_matrix_of(right);
+                    if (k >= panels<L>::least_depth && panels<L>::can(a, b, k)) {
+                        panels<L>::template run_to_elements<tiles, accumulate>(
+                            a, b, destination.__elements, k);
+                        return;
+                    }
+                }
                 run_at<D, accumulate>(left, right, destination, k, 0, 0);
             }
         } else if constexpr (has_size) {
@@ -237,6 +248,24 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
     }
 
   private:
+    /* ---- products by way of panels, where there are any ---- */
+    template <class L>
+    using panels =
+        __ingot_panel_product<typename L::value_type, M, N, by_thread ? 4 : simdgroups, ta, tb>;
+    template <class L, class R> static constexpr bool has_panels_for() {
+        if constexpr (by_thread || !has_size || __ingot_is_cooperative<L> ||
+                      __ingot_is_cooperative<R>) {
+            return false;
+        } else {
+            using A = typename L::value_type;
+            using PA = remove_reference_t<decltype(*__ingot_matrix_of(*(const L *)nullptr).data)>;
+            using PB = remove_reference_t<decltype(*__ingot_matrix_of(*(const R *)nullptr).data)>;
+            return (__is_same(A, half) || __is_same(A, bfloat)) && __ingot_is_device<PA, A> &&
+                   __ingot_is_device<PB, A> && panels<L>::fits;
+        }
+    }
+    template <class L, class R> static constexpr bool has_panels = has_panels_for<L, R>();
+
     /* Rows from `row` and columns from `column` of the product, those of a result at (0, 0). */
     template <class D, bool ACCUMULATE, class L, class R>
     static __ingot_inline void run_at(const L &left, const R &right, D &result, int k, int row,
@@ -296,6 +325,17 @@ template <matmul2d_descriptor Descriptor, class Scope, class... Args> class matm
     static __ingot_inline void run_to_memory(const L &left, const R &right, const D &destination,
                                              int k) {
         using T = typename D::value_type;
+        if constexpr (has_panels<L, R> && __is_floating_point(T)) {
+            auto c = __ingot_matrix_of(destination);
+            if constexpr (__ingot_is_device<remove_reference_t<decltype(*c.data)>, T>) {
+                auto a = __ingot_matrix_of(left);
+                auto b = __ingot_matrix_of(right);
+                if (panels<L>::can(a, b, k)) {
+                    panels<L>::template run<accumulate>(a, b, c, k);
+                    return;
+                }
+            }
+        }
         matrix<T, int, tiles> result;
         if constexpr (accumulate) {
             result.load(destination);

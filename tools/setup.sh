@@ -90,7 +90,9 @@ echo "installing:$missing"
 export DEBIAN_FRONTEND=noninteractive
 install_missing() {
     # shellcheck disable=SC2086 # a list of packages
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing
+    # Another installation may be under way: its lock is waited for.
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y -q \
+        --no-install-recommends $missing
 }
 # The package lists may be absent or old: refresh them when the first try fails.
 if ! install_missing >/dev/null 2>&1; then

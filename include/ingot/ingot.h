@@ -131,8 +131,10 @@ INGOT_API void ingot_device_retain(ingot_device *device);
 INGOT_API void ingot_device_release(ingot_device *device);
 INGOT_API ingot_status ingot_device_get_info(const ingot_device *device, ingot_device_info *info);
 /* The order of threadgroups, and of SIMD-groups from barrier to barrier, of dispatches from now on:
- * "fixed" (the usual one), "random", or "random:SEED", where equal seeds give equal orders. With a
- * random one a dispatch runs on one thread. Cpu; others: INGOT_UNSUPPORTED. */
+ * "fixed" (the usual one), "random", or "random:SEED", where equal seeds give equal orders; or
+ * "first:X,Y,Z", with the threadgroup of the thread at this position before the others, or
+ * "first-threadgroup:X,Y,Z". With another than the usual one a dispatch runs on one thread. Cpu;
+ * others: INGOT_UNSUPPORTED. */
 INGOT_API ingot_status ingot_device_set_schedule(ingot_device *device, const char *schedule);
 
 /* ---- findings of the sanitizer -------------------------------------------------- */
@@ -377,8 +379,16 @@ INGOT_API ingot_status ingot_buffer_create_view(ingot_buffer *whole, uint64_t of
 INGOT_API ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
                                          void (*on_release)(void *context), void *context,
                                          ingot_buffer **buffer);
-/* The same by the memory's address on the device (see ingot_buffer_address), which the caller knows
- * to be there: the device is not asked, which on a GPU takes longer than all else here. */
+/* The same for the host's own memory (of malloc or mmap), on every device: ingot_buffer_contents is
+ * `memory`. A GPU with memory of its own reads and writes it where it is, over the bus. Its pages
+ * are locked until the buffer is gone, so release the buffer before the memory.
+ * INGOT_UNSUPPORTED where the device cannot. */
+INGOT_API ingot_status ingot_buffer_wrap_host(ingot_device *device, void *memory, uint64_t length,
+                                              void (*on_release)(void *context), void *context,
+                                              ingot_buffer **buffer);
+/* ingot_buffer_wrap by the memory's address on the device (see ingot_buffer_address), which the
+ * caller knows to be there: the device is not asked, which on a GPU takes longer than all else
+ * here. */
 INGOT_API ingot_status ingot_buffer_wrap_address(ingot_device *device, uint64_t address,
                                                  uint64_t length, void (*on_release)(void *context),
                                                  void *context, ingot_buffer **buffer);

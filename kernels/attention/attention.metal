@@ -183,6 +183,7 @@ kernel void attention_tiles(device const T *q [[buffer(0)]],
     sum.store(out, args.out_stride[2], args.value_depth, inverse);
 }
 
+#include "attention/attention_units.h"
 #include "attention/attention_blocks.h"
 #include "attention/attention_warpgroups.h"
 #include "attention/attention_floats.h"
@@ -209,13 +210,30 @@ INSTANTIATE_TILES(256, 1)
                        attention_blocks<half, depth, simds, rows>)                                 \
     INSTANTIATE_KERNEL("attention_blocks_" #depth "_" #simds "x" #rows "_bf16",                    \
                        attention_blocks<bfloat, depth, simds, rows>)
+INSTANTIATE_BLOCKS(32, 4, 2)
+INSTANTIATE_BLOCKS(32, 4, 4)
 INSTANTIATE_BLOCKS(64, 4, 2)
 INSTANTIATE_BLOCKS(64, 4, 4)
+INSTANTIATE_BLOCKS(96, 4, 2)
+INSTANTIATE_BLOCKS(96, 4, 4)
 INSTANTIATE_BLOCKS(128, 4, 2)
 INSTANTIATE_BLOCKS(128, 4, 4)
+INSTANTIATE_BLOCKS(192, 4, 2)
+INSTANTIATE_BLOCKS(256, 4, 2)
+INSTANTIATE_KERNEL("attention_units_pack_bf16", attention_units_pack<bfloat>)
+INSTANTIATE_KERNEL("attention_units_64_bf16", attention_units<bfloat, 64>)
+INSTANTIATE_KERNEL("attention_units_128_bf16", attention_units<bfloat, 128>)
 INSTANTIATE_KERNEL("attention_floats_64_f32", attention_floats<64>)
 INSTANTIATE_KERNEL("attention_floats_128_f32", attention_floats<128>)
-INSTANTIATE_KERNEL("attention_warpgroups_64_f16", attention_warpgroups<half, 64>)
-INSTANTIATE_KERNEL("attention_warpgroups_64_bf16", attention_warpgroups<bfloat, 64>)
-INSTANTIATE_KERNEL("attention_warpgroups_128_f16", attention_warpgroups<half, 128>)
-INSTANTIATE_KERNEL("attention_warpgroups_128_bf16", attention_warpgroups<bfloat, 128>)
+#define INSTANTIATE_WARPGROUPS(depth, simds)                                                       \
+    INSTANTIATE_KERNEL("attention_warpgroups_" #depth "x" #simds "_f16",                           \
+                       attention_warpgroups<half, depth, simds>)                                   \
+    INSTANTIATE_KERNEL("attention_warpgroups_" #depth "x" #simds "_bf16",                          \
+                       attention_warpgroups<bfloat, depth, simds>)
+INSTANTIATE_WARPGROUPS(64, 8)
+INSTANTIATE_WARPGROUPS(64, 12)
+INSTANTIATE_WARPGROUPS(96, 8)
+INSTANTIATE_WARPGROUPS(128, 8)
+INSTANTIATE_WARPGROUPS(160, 8)
+INSTANTIATE_WARPGROUPS(192, 8)
+INSTANTIATE_WARPGROUPS(256, 8)

@@ -5,17 +5,22 @@
  * with one barrier for each. Queries are in threadgroup memory too, and stay in registers only
  * where sums leave room for them.
  *
- * Wants rows of DEPTH elements that start at multiples of 16 bytes, a scale above 0, and no mask or
- * ALiBi; the host sees to the lengths of threadgroup memory. Rows past the end are the last one
- * again.
+ * Wants rows of up to DEPTH elements, in multiples of eight, that start at multiples of 16 bytes,
+ * and a scale above 0; the host sees to the lengths of threadgroup memory. Rows past the end are
+ * the last one again. Masks and ALiBi are in a variant of their own.
  *
- * Weights go into the product with the values as numbers of the type: bfloat as one, with a
- * relative error of 2^-8 at most each; half as the sum of two, which is as good as float here.
+ * Weights go into the product with the values as numbers of the type, with a relative error of 2^-8
+ * (bfloat) or 2^-11 (half) each at most. So a result is off by as much of the weighted mean of the
+ * values' magnitudes at most. Weights of half have an absolute error besides where they are below
+ * its normal numbers, of 2^-25; the largest weight of a row is at least 2^WEIGHT_SHIFT, so that is
+ * 2^-32 of the sum for each key.
  */
 #ifndef INGOT_KERNELS_ATTENTION_BLOCKS_H
 #define INGOT_KERNELS_ATTENTION_BLOCKS_H
 
 #include "attention/attention_sizes.h"
+
+constant bool attention_biased [[function_constant(0)]]; // there is a mask, or ALiBi
 
 constant constexpr uint BLOCK_KEYS = ATTENTION_BLOCK_KEYS, STEP_KEYS = 32;
 constant constexpr uint STEP_TILES = STEP_KEYS / 8;
@@ -23,32 +28,49 @@ constant constexpr uint STEP_TILES = STEP_KEYS / 8;
  * follows only when the scores have grown by so much, since all sums have to follow then. */
 constant constexpr float BLOCK_GROWTH = 8.0f;
 
-template <typename T> struct attention_weight_parts {
-    static constexpr constant uint count = 1;
+/* The reference is so far below the largest score that it was taken from: 2^(BLOCK_GROWTH + shift)
+ * is the largest weight, and has to be a number of the type. */
+template <typename T> struct attention_weight {
+    static constexpr constant float shift = 0.0f;
 };
-template <> struct attention_weight_parts<half> {
-    static constexpr constant uint count = 2;
+template <> struct attention_weight<half> {
+    static constexpr constant float shift = 7.0f;
 };
 
-/* COUNT rows from `first` on to lines of LINE elements, from line AT on. What a thread copies is at
- * constant distances, and so it is for keys and values. */
+/* Threads that copy a line together, of DEPTH / 8 pieces. */
+constexpr uint threads_along(uint depth) {
+    return depth <= 32 ? 4 : depth <= 64 ? 8 : depth <= 128 ? 16 : 32;
+}
+
+/* COUNT rows of `depth` elements from `first` on to lines of DEPTH, from line AT on; what is past
+ * the rows' elements is 0. What a thread copies is at constant distances, and so it is for keys and
+ * values. */
 template <uint COUNT, uint AT, uint DEPTH, uint THREADS, typename T>
 inline void stage_rows(threadgroup T *lines, device const T *rows, long stride, uint first,
-                       uint end, uint me) {
-    constexpr uint LINE = DEPTH + ATTENTION_BLOCK_PAD, ALONG = DEPTH / 8, STEP = THREADS / ALONG;
-    threadgroup T *to = lines + me / ALONG * LINE + me % ALONG * 8;
-    rows += me % ALONG * 8;
+                       uint end, uint depth, uint me) {
+    constexpr uint LINE = DEPTH + ATTENTION_BLOCK_PAD, ALONG = threads_along(DEPTH),
+                   STEP = THREADS / ALONG;
+    const uint x = me % ALONG * 8;
+    threadgroup T *to = lines + me / ALONG * LINE + x;
+    rows += x;
     first += me / ALONG;
+    if (x < depth) {
 #pragma unroll
-    for (uint i = 0; i < COUNT / STEP; i++) {
-        *(threadgroup uint4 *)(to + (AT + i * STEP) * LINE) =
-            *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
+        for (uint i = 0; i < COUNT / STEP; i++) {
+            *(threadgroup uint4 *)(to + (AT + i * STEP) * LINE) =
+                *(device const uint4 *)(rows + min(first + i * STEP, end - 1) * stride);
+        }
+    } else if (x < DEPTH) {
+#pragma unroll
+        for (uint i = 0; i < COUNT / STEP; i++) {
+            *(threadgroup uint4 *)(to + (AT + i * STEP) * LINE) = 0;
+        }
     }
 }
 
 template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct attention_block {
     static constexpr constant uint TILES = DEPTH / 8, LINE = DEPTH + ATTENTION_BLOCK_PAD;
-    static constexpr constant uint PARTS = attention_weight_parts<T>::count;
+    static constexpr constant float SHIFT = attention_weight<T>::shift;
     static constexpr constant bool KEEPS = ROWS <= 2; // queries in registers
     simdgroup_matrix<T, 8, 8> query[KEEPS ? TILES : 1][ROWS];
     simdgroup_float8x8 sum[ROWS][TILES], score[ROWS][KEY_TILES];
@@ -141,6 +163,29 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
         }
     }
 
+    /* Scores times the factor, and what a mask and ALiBi add to them. The lane's row of tile 0 is
+     * query i, and its first key is t. Nothing is read past the mask's end. */
+    void bias(device const uchar *mask, long mask_at, float slope, uint i, uint t, float factor,
+              constant attention_args &args) {
+#pragma unroll
+        for (uint r = 0; r < ROWS; r++) {
+            const uint own = min(i + 8 * r, args.queries - 1);
+            const long row = mask_at + own * args.mask_stride[2];
+#pragma unroll
+            for (uint n = 0; n < KEY_TILES; n++) {
+                float2 s = score[r][n].thread_elements();
+#pragma unroll
+                for (uint e = 0; e < 2; e++) {
+                    const uint j = min(t + 8 * n + e, args.keys - 1);
+                    s[e] = fma(s[e], factor,
+                               attention_bias<T>(args, mask, row + j * args.mask_stride[3], slope,
+                                                 own, j));
+                }
+                score[r][n].thread_elements() = s;
+            }
+        }
+    }
+
     /* The reference follows the scores. */
     void follow_scores(float factor) {
         float top[ROWS];
@@ -153,12 +198,12 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
                 most = max(most, float2(score[r][n].thread_elements()));
             }
             top[r] = tile_row_max(max(most.x, most.y)) * factor;
-            grown = grown || top[r] > reference[r] + BLOCK_GROWTH;
+            grown = grown || top[r] > reference[r] + (BLOCK_GROWTH + SHIFT);
         }
         if (grown) { // the lanes of a row have the same rows, and agree
 #pragma unroll
             for (uint r = 0; r < ROWS; r++) {
-                float largest = max(reference[r], top[r]);
+                float largest = max(reference[r], top[r] - SHIFT);
                 float correction =
                     fast::exp2(reference[r] - (largest == -INFINITY ? 0.0f : largest));
                 reference[r] = largest;
@@ -172,7 +217,7 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
     }
 
     /* Scores of two tiles of keys become weights. */
-    void find_weights(thread simdgroup_matrix<T, 8, 8> (&weight)[PARTS][ROWS][2], uint first,
+    void find_weights(thread simdgroup_matrix<T, 8, 8> (&weight)[ROWS][2], uint first,
                       float factor) {
 #pragma unroll
         for (uint r = 0; r < ROWS; r++) {
@@ -180,14 +225,9 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
 #pragma unroll
             for (uint n = 0; n < 2; n++) {
                 float2 s = score[r][first + n].thread_elements();
-                float2 left = fast::exp2(fma(s, float2(factor), float2(-base)));
-                total[r] += left.x + left.y; // of the lane's own columns
-#pragma unroll
-                for (uint part = 0; part < PARTS; part++) {
-                    vec<T, 2> rounded = vec<T, 2>(left);
-                    weight[part][r][n].thread_elements() = rounded;
-                    left -= float2(rounded);
-                }
+                s = fast::exp2(fma(s, float2(factor), float2(-base)));
+                total[r] += s.x + s.y; // of the lane's own columns
+                weight[r][n].thread_elements() = vec<T, 2>(s);
             }
         }
     }
@@ -195,7 +235,7 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
     void add_values(threadgroup const T *values, float factor) {
 #pragma unroll
         for (uint first = 0; first < KEY_TILES; first += 2) {
-            simdgroup_matrix<T, 8, 8> weight[PARTS][ROWS][2];
+            simdgroup_matrix<T, 8, 8> weight[ROWS][2];
             find_weights(weight, first, factor);
 #pragma unroll
             for (uint c = 0; c < TILES; c++) {
@@ -205,14 +245,11 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
                     simdgroup_load(value[n], values + (first + n) * (8 * LINE) + 8 * c, LINE);
                 }
 #pragma unroll
-                for (uint part = 0; part < PARTS; part++)
+                for (uint r = 0; r < ROWS; r++)
 #pragma unroll
-                    for (uint r = 0; r < ROWS; r++)
-#pragma unroll
-                        for (uint n = 0; n < 2; n++) {
-                            simdgroup_multiply_accumulate(sum[r][c], weight[part][r][n], value[n],
-                                                          sum[r][c]);
-                        }
+                    for (uint n = 0; n < 2; n++) {
+                        simdgroup_multiply_accumulate(sum[r][c], weight[r][n], value[n], sum[r][c]);
+                    }
             }
         }
     }
@@ -234,8 +271,10 @@ template <typename T, uint DEPTH, uint ROWS, uint KEY_TILES = STEP_TILES> struct
             device T *to = out + attention_at(args.out_stride, batch, head, i) + tile_column(lane);
 #pragma unroll
             for (uint c = 0; c < TILES; c++) {
-                *(device vec<T, 2> *)(to + 8 * c) =
-                    vec<T, 2>(sum[r][c].thread_elements() * inverse);
+                if (8 * c < args.value_depth) {
+                    *(device vec<T, 2> *)(to + 8 * c) =
+                        vec<T, 2>(sum[r][c].thread_elements() * inverse);
+                }
             }
         }
     }
@@ -277,12 +316,15 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
     const attention_range inner = attention_seen(args, last, min(first, last));
     const int position = int(first + tile_row(lane) + args.keys - args.queries);
     const uint begin = all.begin / BLOCK_KEYS * BLOCK_KEYS;
+    const long mask_at = attention_biased ? attention_at(args.mask_stride, batch, head, 0) : 0;
+    const float slope = attention_biased ? attention_slope(args, slopes, batch, head) : 0.0f;
     stage_rows<QUERIES, 0, DEPTH, THREADS>(queries, q + attention_at(args.q_stride, batch, head, 0),
-                                           args.q_stride[2], start, args.queries, me);
+                                           args.q_stride[2], start, args.queries, args.depth, me);
     if (begin < all.end) {
-        stage_rows<BLOCK_KEYS, 0, DEPTH, THREADS>(now, k, args.k_stride[2], begin, args.keys, me);
+        stage_rows<BLOCK_KEYS, 0, DEPTH, THREADS>(now, k, args.k_stride[2], begin, args.keys,
+                                                  args.depth, me);
         stage_rows<BLOCK_KEYS, BLOCK_KEYS, DEPTH, THREADS>(now, v, args.v_stride[2], begin,
-                                                           args.keys, me);
+                                                           args.keys, args.value_depth, me);
     }
     block b;
     b.begin();
@@ -294,9 +336,9 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
         }
         if (t + BLOCK_KEYS < all.end) {
             stage_rows<BLOCK_KEYS, 0, DEPTH, THREADS>(next, k, args.k_stride[2], t + BLOCK_KEYS,
-                                                      args.keys, me);
-            stage_rows<BLOCK_KEYS, BLOCK_KEYS, DEPTH, THREADS>(next, v, args.v_stride[2],
-                                                               t + BLOCK_KEYS, args.keys, me);
+                                                      args.keys, args.depth, me);
+            stage_rows<BLOCK_KEYS, BLOCK_KEYS, DEPTH, THREADS>(
+                next, v, args.v_stride[2], t + BLOCK_KEYS, args.keys, args.value_depth, me);
         }
 #pragma nounroll
         for (uint s = 0; s < BLOCK_KEYS; s += STEP_KEYS) {
@@ -304,11 +346,16 @@ attention_blocks(device const T *q [[buffer(0)]], device const T *k [[buffer(1)]
                 continue;
             }
             b.find_scores(own, now + s * block::LINE);
+            if (attention_biased) {
+                b.bias(mask, mask_at, slope, first + tile_row(lane), t + s + tile_column(lane),
+                       factor, args);
+            }
             if (t + s < inner.begin || t + s + STEP_KEYS > inner.end) {
                 b.hide(position, int(t + s), lane, args);
             }
-            b.follow_scores(factor);
-            b.add_values(now + VALUES + s * block::LINE, factor);
+            const float left = attention_biased ? 1.0f : factor;
+            b.follow_scores(left);
+            b.add_values(now + VALUES + s * block::LINE, left);
         }
         threadgroup T *used = now;
         now = next;

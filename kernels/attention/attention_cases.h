@@ -40,8 +40,7 @@ ingot_attention_desc attention_desc_of(const struct igh_run *run);
 struct attention_reference attention_reference_of(const struct igh_run *run);
 /* Pairs of query and key that are seen, over all heads: for cost. */
 double attention_pairs(const struct igh_run *run);
-/* What a call of that variant may lose in `out` by rounding weights to bfloat: at most 2^-8 of each
- * weight, times the value it is for. */
+/* What a call of that variant may lose in `out` by rounding weights to numbers of its type. */
 double attention_rounding_of_weights(const struct igh_run *run, const char *variant);
 
 #endif

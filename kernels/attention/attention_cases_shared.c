@@ -130,35 +130,47 @@ double attention_pairs(const struct igh_run *run) {
     return pairs * (double)(n[N_BATCHES] * n[N_HEADS]);
 }
 
-/* Did a call of that variant go to attention_blocks.h, which makes numbers of bfloat of the
- * weights? */
+/* Did a call of that variant go to attention_blocks.h or attention_warpgroups.h, which make numbers
+ * of the type of the weights? */
 static bool has_rounded_weights(const struct igh_run *run, const char *variant) {
-    const int64_t *n = run->test->n;
-    const uint32_t biased = MASK_BOOL | MASK_F32 | MASK_SAME | ALIBI;
+    const int64_t *n = run->test->n, value_depth = n[N_VALUE_DEPTH] ? n[N_VALUE_DEPTH] : n[N_DEPTH];
+    const uint32_t unaligned = STRIDED | WORDS_OF_Q;
     const char *blocks = strstr(variant, ".blocks");
-    return run->type == INGOT_SCALAR_BF16 && blocks && blocks[7] != '0' && n[N_QUERIES] > 8 &&
-           run->test->f[0] >= 0 && (n[N_DEPTH] == 64 || n[N_DEPTH] == 128) &&
-           (!n[N_VALUE_DEPTH] || n[N_VALUE_DEPTH] == n[N_DEPTH]) && !(run->test->flags & biased);
+    if (blocks && !strncmp(blocks, ".blocks1.", 9)) { /* attention_units.h */
+        return run->type == INGOT_SCALAR_BF16 && n[N_QUERIES] >= 16 && n[N_KEYS] >= 16 &&
+               run->test->f[0] >= 0 && n[N_DEPTH] % 32 == 0 && n[N_DEPTH] <= 128 &&
+               value_depth % 32 == 0 && value_depth <= 128 &&
+               !(run->test->flags & (MASK_BOOL | MASK_F32 | MASK_SAME | ALIBI));
+    }
+    return run->type != INGOT_SCALAR_F32 && blocks && blocks[7] != '0' && n[N_QUERIES] > 8 &&
+           run->test->f[0] >= 0 && n[N_DEPTH] % 8 == 0 && value_depth % 8 == 0 &&
+           !(run->test->flags & unaligned);
 }
 
+/* A weight has an error of 2^-8 (bfloat) or 2^-11 (half) of itself at most, so that a result has
+ * that much of the weighted mean of the values' magnitudes. Where a weight is below the normal
+ * numbers of half, the error is 2^-25 instead; the sum of weights is at least 2^7 there. */
 double attention_rounding_of_weights(const struct igh_run *run, const char *variant) {
     if (!has_rounded_weights(run, variant)) {
         return 0;
     }
     struct attention_reference r = attention_reference_of(run);
     const size_t values = (size_t)igh_count(run, V), results = (size_t)igh_count(run, OUT);
-    double *v = malloc((values + results + 1) * sizeof *v), largest = 0;
+    double *v = malloc((values + results + 1) * sizeof *v), mean = 0, largest = 0;
     for (size_t i = 0; v && i < values; i++) {
         v[i] = fabs(r.v[i]);
+        largest = fmax(largest, v[i]);
     }
     r.v = v;
     if (v && attention_reference_forward(&r, v + values, NULL)) {
         for (size_t i = 0; i < results; i++) {
-            largest = fmax(largest, v[values + i]);
+            mean = fmax(mean, v[values + i]);
         }
     }
     free(v);
-    return ldexp(largest, -8);
+    return run->type == INGOT_SCALAR_BF16
+               ? ldexp(mean, -8)
+               : ldexp(mean, -11) + ldexp(largest * (double)run->test->n[N_KEYS], -32);
 }
 
 ingot_attention_desc attention_desc_of(const struct igh_run *run) {

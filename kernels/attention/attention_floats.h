@@ -12,22 +12,32 @@
 #define INGOT_KERNELS_ATTENTION_FLOATS_H
 
 #include "attention/attention_sizes.h"
+#include "common/float_products.h"
 
 constant constexpr uint FLOATS_ACROSS = 16, FLOATS_ROWS = FLOATS_QUERIES / FLOATS_ACROSS;
 constant constexpr uint FLOATS_KEYS_EACH = FLOATS_KEYS / FLOATS_ACROSS;
 
-/* COUNT rows from `first` on, those past the end as the last one. */
+/* COUNT rows of `depth` elements from `first` on, those past the end as the last one; what is past
+ * the rows' elements is 0. */
 template <uint DEPTH, uint COUNT, uint LINE>
 inline void stage_floats(threadgroup float *panel, device const float *rows, long stride,
-                         uint first, uint end, uint me) {
-    constexpr uint ALONG = DEPTH / 4, STEP = FLOATS_THREADS / ALONG;
-    threadgroup float *to = panel + me / ALONG * LINE + me % ALONG * 4;
-    rows += me % ALONG * 4;
+                         uint first, uint end, uint depth, uint me) {
+    constexpr uint ALONG = threads_along(2 * DEPTH), STEP = FLOATS_THREADS / ALONG;
+    const uint x = me % ALONG * 4;
+    threadgroup float *to = panel + me / ALONG * LINE + x;
+    rows += x;
     first += me / ALONG;
+    if (x < depth) {
 #pragma unroll
-    for (uint i = 0; i < COUNT / STEP; i++) {
-        *(threadgroup float4 *)(to + i * (STEP * LINE)) =
-            *(device const float4 *)(rows + min(first + i * STEP, end - 1) * stride);
+        for (uint i = 0; i < COUNT / STEP; i++) {
+            *(threadgroup float4 *)(to + i * (STEP * LINE)) =
+                *(device const float4 *)(rows + min(first + i * STEP, end - 1) * stride);
+        }
+    } else if (x < DEPTH) {
+#pragma unroll
+        for (uint i = 0; i < COUNT / STEP; i++) {
+            *(threadgroup float4 *)(to + i * (STEP * LINE)) = 0.0f;
+        }
     }
 }
 
@@ -68,34 +78,7 @@ template <uint DEPTH> struct attention_thread {
 
     /* From the thread's first line of each. */
     void find_scores(threadgroup const float *queries, threadgroup const float *keys) thread {
-#pragma unroll
-        for (uint i = 0; i < FLOATS_ROWS; i++)
-#pragma unroll
-            for (uint j = 0; j < FLOATS_KEYS_EACH; j++) {
-                score[i][j] = 0.0f;
-            }
-        for (uint d0 = 0; d0 < DEPTH; d0 += 16)
-#pragma unroll
-            for (uint d = d0; d < d0 + 16; d += 4) {
-                float4 query[FLOATS_ROWS], key[FLOATS_KEYS_EACH];
-#pragma unroll
-                for (uint j = 0; j < FLOATS_KEYS_EACH; j++) {
-                    key[j] = *(threadgroup const float4 *)(keys + j * (FLOATS_ACROSS * LINE) + d);
-                }
-#pragma unroll
-                for (uint i = 0; i < FLOATS_ROWS; i++) {
-                    query[i] =
-                        *(threadgroup const float4 *)(queries + i * (FLOATS_ACROSS * LINE) + d);
-                }
-#pragma unroll
-                for (uint e = 0; e < 4; e++)
-#pragma unroll
-                    for (uint i = 0; i < FLOATS_ROWS; i++)
-#pragma unroll
-                        for (uint j = 0; j < FLOATS_KEYS_EACH; j++) {
-                            score[i][j] = fma(query[i][e], key[j][e], score[i][j]);
-                        }
-            }
+        multiply_floats<DEPTH, FLOATS_ACROSS * LINE>(score, queries, keys);
     }
 
     /* Keys that a query does not see. The thread's first query is at `position`. */
@@ -141,32 +124,8 @@ template <uint DEPTH> struct attention_thread {
     }
 
     void add_values(threadgroup const float *weights, threadgroup const float *values) thread {
-        for (uint t0 = 0; t0 < FLOATS_KEYS; t0 += 8)
-#pragma unroll
-            for (uint t = t0; t < t0 + 8; t += 4) {
-                float4 weight[FLOATS_ROWS], value[4][PIECES];
-#pragma unroll
-                for (uint i = 0; i < FLOATS_ROWS; i++) {
-                    weight[i] =
-                        *(threadgroup const float4 *)(weights +
-                                                      i * (FLOATS_ACROSS * FLOATS_WEIGHT_LINE) + t);
-                }
-#pragma unroll
-                for (uint e = 0; e < 4; e++)
-#pragma unroll
-                    for (uint h = 0; h < PIECES; h++) {
-                        value[e][h] =
-                            *(threadgroup const float4 *)(values + (t + e) * DEPTH + 64 * h);
-                    }
-#pragma unroll
-                for (uint e = 0; e < 4; e++)
-#pragma unroll
-                    for (uint i = 0; i < FLOATS_ROWS; i++)
-#pragma unroll
-                        for (uint h = 0; h < PIECES; h++) {
-                            sum[i][h] = fma(float4(weight[i][e]), value[e][h], sum[i][h]);
-                        }
-            }
+        add_weighted<FLOATS_KEYS, 8, FLOATS_ACROSS * FLOATS_WEIGHT_LINE, DEPTH>(sum, weights,
+                                                                                values);
     }
 
     void finish(device float *out, device float *lse, constant attention_args &args, uint batch,
@@ -185,7 +144,9 @@ template <uint DEPTH> struct attention_thread {
             device float *to = out + attention_at(args.out_stride, batch, head, row) + 4 * x;
 #pragma unroll
             for (uint h = 0; h < PIECES; h++) {
-                *(device float4 *)(to + 64 * h) = sum[i][h] * inverse;
+                if (4 * x + 64 * h < args.value_depth) {
+                    *(device float4 *)(to + 64 * h) = sum[i][h] * inverse;
+                }
             }
         }
     }
@@ -217,15 +178,17 @@ kernel void attention_floats(
 
     attention_thread<DEPTH> mine;
     mine.begin();
-    stage_floats<DEPTH, FLOATS_QUERIES, LINE>(queries,
-                                              q + attention_at(args.q_stride, batch, head, 0),
-                                              args.q_stride[2], first, args.queries, me);
+    stage_floats<DEPTH, FLOATS_QUERIES, LINE>(
+        queries, q + attention_at(args.q_stride, batch, head, 0), args.q_stride[2], first,
+        args.queries, args.depth, me);
     if (begin < seen.end) {
-        stage_floats<DEPTH, FLOATS_KEYS, LINE>(keys, k, args.k_stride[2], begin, args.keys, me);
+        stage_floats<DEPTH, FLOATS_KEYS, LINE>(keys, k, args.k_stride[2], begin, args.keys,
+                                               args.depth, me);
     }
     threadgroup_barrier(mem_flags::mem_threadgroup);
     for (uint t = begin; t < seen.end; t += FLOATS_KEYS) {
-        stage_floats<DEPTH, FLOATS_KEYS, DEPTH>(values, v, args.v_stride[2], t, args.keys, me);
+        stage_floats<DEPTH, FLOATS_KEYS, DEPTH>(values, v, args.v_stride[2], t, args.keys,
+                                                args.value_depth, me);
         mine.find_scores(queries + y * LINE, keys + x * LINE);
         if (t < inner.begin || t + FLOATS_KEYS > inner.end) {
             mine.hide(position, int(t + x), args);
@@ -234,7 +197,7 @@ kernel void attention_floats(
         threadgroup_barrier(mem_flags::mem_threadgroup);
         if (t + FLOATS_KEYS < seen.end) {
             stage_floats<DEPTH, FLOATS_KEYS, LINE>(keys, k, args.k_stride[2], t + FLOATS_KEYS,
-                                                   args.keys, me);
+                                                   args.keys, args.depth, me);
         }
         mine.add_values(weights + y * FLOATS_WEIGHT_LINE, values + 4 * x);
         threadgroup_barrier(mem_flags::mem_threadgroup);

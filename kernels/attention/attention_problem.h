@@ -39,6 +39,9 @@ void igo_attention_bind(struct igo_launch *launch, const ingot_tensor *tensor);
 /* 64, 128 or 256: the least that holds both depths. */
 uint32_t igo_attention_depth_class(const struct attention_args *args);
 
+/* By matrix units of CPUs, where archives, types and sizes allow it; false: nothing was done. */
+bool igo_attention_by_units(struct igo_call *call, const struct attention_problem *problem);
+
 /* ---- decoding (kernels/attention_decode) ---- */
 
 extern const struct igo_library igo_library_attention_decode;

@@ -6,9 +6,13 @@
 #define ATTENTION_BLOCK_KEYS 32u
 #define ATTENTION_BLOCK_PAD  8u
 
-/* attention_warpgroups.h */
-#define ATTENTION_WARPGROUP_KEYS  128u
-#define ATTENTION_WARPGROUP_SIMDS 8u
+/* attention_warpgroups.h: keys at a time, as many as threadgroup memory and registers hold beside
+ * rows of so many elements; elements to a line of threadgroup memory. */
+#define ATTENTION_WARPGROUP_KEYS(depth) ((depth) <= 128u ? 128u : (depth) <= 192u ? 96u : 64u)
+#define ATTENTION_WARPGROUP_LINE        64u
+
+/* attention_units.h: keys at a time. */
+#define ATTENTION_UNIT_KEYS 64u
 
 /* Of float: queries and threads of a threadgroup, and keys that it takes at a time. */
 #define FLOATS_QUERIES     128u

@@ -1,8 +1,8 @@
 /*
  * The same as attention_blocks.h for GPUs whose matrix units multiply for four SIMD-groups at once:
- * each of eight SIMD-groups has 16 queries, and all multiply them by the same keys and values. Rows
- * are in threadgroup memory in lines of 64 elements, which is what these units read: the first 64
- * elements of all rows, then the next.
+ * each of eight or twelve SIMD-groups has 16 queries, and all multiply them by the same keys and
+ * values. Rows are in threadgroup memory in lines of 64 elements, which is what these units read:
+ * the first 64 elements of all rows, then the next.
  *
  * Products are under way while something else is computed (Shah et al. 2024). Values are
  * multiplied one block of keys later, behind the scores of that block, whose weights are found
@@ -15,20 +15,16 @@
 
 #include "common/threadgroups.h"
 
-constant constexpr uint WARPGROUP_KEYS = ATTENTION_WARPGROUP_KEYS,
-                        WARPGROUP_SIMDS = ATTENTION_WARPGROUP_SIMDS;
-constant constexpr uint WARPGROUP_QUERIES = WARPGROUP_SIMDS * 16,
-                        WARPGROUP_THREADS = WARPGROUP_SIMDS * 32;
-constant constexpr uint WARPGROUP_LINE = 64;
+constant constexpr uint WARPGROUP_LINE = ATTENTION_WARPGROUP_LINE;
 constant constexpr uint WARPGROUP_ALONG = WARPGROUP_LINE / 8; // threads that copy a line together
 constant constexpr uint WARPGROUP_COPIERS = 128; // threads that copy keys and values: the last
 
 /* COUNT rows, of which the thread's first is at `from` and the last that there is `left` rows on;
- * rows past that are the last one again. They go to lines AT elements behind the thread's place:
- * distances of all that a thread copies are constants. */
+ * `inside` elements are left of its rows. What is past either is 0. They go to lines AT elements
+ * behind the thread's place: distances of all that a thread copies are constants. */
 template <uint COUNT, uint AT, uint DEPTH, uint THREADS, typename T>
-inline void stage_lines(threadgroup T *to, device const T *from, long stride, bool whole,
-                        int left) {
+inline void stage_lines(threadgroup T *to, device const T *from, long stride, bool whole, int left,
+                        int inside) {
     constexpr uint STEP = THREADS / WARPGROUP_ALONG;
     if (whole) {
 #pragma unroll
@@ -43,8 +39,11 @@ inline void stage_lines(threadgroup T *to, device const T *from, long stride, bo
         for (uint i = 0; i < COUNT; i += STEP)
 #pragma unroll
             for (uint d = 0; d < DEPTH; d += WARPGROUP_LINE) {
-                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * WARPGROUP_LINE)) =
-                    *(device const uint4 *)(from + min(int(i), left) * stride + d);
+                uint4 piece = 0;
+                if (int(i) <= left && int(d) < inside) {
+                    piece = *(device const uint4 *)(from + i * stride + d);
+                }
+                *(threadgroup uint4 *)(to + (AT + d * COUNT + i * WARPGROUP_LINE)) = piece;
             }
     }
 }
@@ -54,11 +53,12 @@ template <uint COUNT> inline uint line_at(uint row, uint d) {
     return (d / WARPGROUP_LINE * COUNT + row) * WARPGROUP_LINE + d % WARPGROUP_LINE;
 }
 
-template <typename T, uint DEPTH>
-struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
-    typedef attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> base;
-    static constexpr constant uint KEY_TILES = WARPGROUP_KEYS / 8;
-    simdgroup_matrix<T, 8, 8> weight[KEY_TILES / 2][base::PARTS][2][2];
+template <typename T, uint DEPTH, uint SIMDS>
+struct attention_warpgroup : attention_block<T, DEPTH, 2, ATTENTION_WARPGROUP_KEYS(DEPTH) / 8> {
+    static constexpr constant uint KEYS = ATTENTION_WARPGROUP_KEYS(DEPTH), KEY_TILES = KEYS / 8;
+    static constexpr constant uint QUERIES = 16 * SIMDS;
+    typedef attention_block<T, DEPTH, 2, KEY_TILES> base;
+    simdgroup_matrix<T, 8, 8> weight[KEY_TILES / 2][2][2];
 
     /* 16 elements of each row. */
     void add_scores(threadgroup const T *queries, threadgroup const T *keys, uint d) {
@@ -67,15 +67,15 @@ struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
         for (uint r = 0; r < 2; r++)
 #pragma unroll
             for (uint h = 0; h < 2; h++) {
-                simdgroup_load(query[h][r], queries + line_at<WARPGROUP_QUERIES>(8 * r, d + 8 * h),
+                simdgroup_load(query[h][r], queries + line_at<QUERIES>(8 * r, d + 8 * h),
                                WARPGROUP_LINE);
             }
 #pragma unroll
         for (uint n = 0; n < KEY_TILES; n++) {
 #pragma unroll
             for (uint h = 0; h < 2; h++) {
-                simdgroup_load(key[h], keys + line_at<WARPGROUP_KEYS>(8 * n, d + 8 * h),
-                               WARPGROUP_LINE, ulong2(0), true);
+                simdgroup_load(key[h], keys + line_at<KEYS>(8 * n, d + 8 * h), WARPGROUP_LINE,
+                               ulong2(0), true);
             }
 #pragma unroll
             for (uint r = 0; r < 2; r++)
@@ -94,42 +94,58 @@ struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
             for (uint n = 0; n < KEY_TILES; n++) {
                 base::score[r][n] = simdgroup_float8x8(0.0f);
             }
-        static_assert(DEPTH == 64 || DEPTH == 128,
+        static_assert(DEPTH % 32 == 0 && DEPTH <= 256,
                       "the steps below, which no compiler would unroll");
         add_scores(queries, keys, 0);
         add_scores(queries, keys, 16);
-        add_scores(queries, keys, 32);
-        add_scores(queries, keys, 48);
+        if (DEPTH > 32) {
+            add_scores(queries, keys, 32);
+            add_scores(queries, keys, 48);
+        }
         if (DEPTH > 64) {
             add_scores(queries, keys, 64);
             add_scores(queries, keys, 80);
+        }
+        if (DEPTH > 96) {
             add_scores(queries, keys, 96);
             add_scores(queries, keys, 112);
+        }
+        if (DEPTH > 128) {
+            add_scores(queries, keys, 128);
+            add_scores(queries, keys, 144);
+        }
+        if (DEPTH > 160) {
+            add_scores(queries, keys, 160);
+            add_scores(queries, keys, 176);
+        }
+        if (DEPTH > 192) {
+            add_scores(queries, keys, 192);
+            add_scores(queries, keys, 208);
+        }
+        if (DEPTH > 224) {
+            add_scores(queries, keys, 224);
+            add_scores(queries, keys, 240);
         }
     }
 
     /* Two tiles of keys. */
     void add_some(threadgroup const T *values, uint first) {
 #pragma unroll
-        for (uint part = 0; part < base::PARTS; part++)
+        for (uint c = 0; c < base::TILES; c++) {
+            simdgroup_matrix<T, 8, 8> value[2];
 #pragma unroll
-            for (uint c = 0; c < base::TILES; c++) {
-                simdgroup_matrix<T, 8, 8> value[2];
+            for (uint n = 0; n < 2; n++) {
+                simdgroup_load(value[n], values + line_at<KEYS>(8 * (first + n), 8 * c),
+                               WARPGROUP_LINE);
+            }
+#pragma unroll
+            for (uint r = 0; r < 2; r++)
 #pragma unroll
                 for (uint n = 0; n < 2; n++) {
-                    simdgroup_load(value[n],
-                                   values + line_at<WARPGROUP_KEYS>(8 * (first + n), 8 * c),
-                                   WARPGROUP_LINE);
+                    simdgroup_multiply_accumulate(base::sum[r][c], weight[first / 2][r][n],
+                                                  value[n], base::sum[r][c]);
                 }
-#pragma unroll
-                for (uint r = 0; r < 2; r++)
-#pragma unroll
-                    for (uint n = 0; n < 2; n++) {
-                        simdgroup_multiply_accumulate(base::sum[r][c],
-                                                      weight[first / 2][part][r][n], value[n],
-                                                      base::sum[r][c]);
-                    }
-            }
+        }
     }
 
     void add_values(threadgroup const T *values) {
@@ -188,8 +204,8 @@ struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
         for (uint r = 0; r < 2; r++) {
             const float now = top(r, factor);
             old[r] = base::reference[r];
-            const bool more = now > old[r] + BLOCK_GROWTH;
-            base::reference[r] = more ? now : old[r];
+            const bool more = now > old[r] + (BLOCK_GROWTH + base::SHIFT);
+            base::reference[r] = more ? now - base::SHIFT : old[r];
             zero[r] = base::reference[r] == -INFINITY ? 0.0f : base::reference[r];
             grown = grown || more;
         }
@@ -228,13 +244,8 @@ struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
         for (uint n = 0; n < KEY_TILES; n++)
 #pragma unroll
             for (uint r = 0; r < 2; r++) {
-                float2 left = base::score[r][n].thread_elements();
-#pragma unroll
-                for (uint part = 0; part < base::PARTS; part++) {
-                    vec<T, 2> rounded = vec<T, 2>(left);
-                    weight[n / 2][part][r][n % 2].thread_elements() = rounded;
-                    left -= float2(rounded);
-                }
+                weight[n / 2][r][n % 2].thread_elements() =
+                    vec<T, 2>(float2(base::score[r][n].thread_elements()));
             }
     }
 
@@ -253,28 +264,30 @@ struct attention_warpgroup : attention_block<T, DEPTH, 2, WARPGROUP_KEYS / 8> {
             }
 #pragma unroll
             for (uint c = 0; c < base::TILES; c++) {
-                *(threadgroup vec<T, 2> *)(own + line_at<WARPGROUP_QUERIES>(row, 8 * c) +
-                                           tile_column(lane)) =
+                *(threadgroup vec<T, 2> *)(own + line_at<QUERIES>(row, 8 * c) + tile_column(lane)) =
                     vec<T, 2>(base::sum[r][c].thread_elements() * inverse);
             }
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        constexpr uint ALONG = DEPTH / 8, STEP = 32 / ALONG;
-        const uint x = lane % ALONG * 8, y = lane / ALONG;
-        out += attention_at(args.out_stride, batch, head, first + y) + x;
+        constexpr uint ALONG = DEPTH / 8;
+        out += attention_at(args.out_stride, batch, head, first);
 #pragma unroll
-        for (uint i = 0; i < 16; i += STEP) {
-            if (first + y + i < args.queries) {
-                *(device uint4 *)(out + i * args.out_stride[2]) =
-                    *(threadgroup uint4 *)(own + line_at<WARPGROUP_QUERIES>(y + i, x));
+        for (uint i = 0; i < 16 * ALONG; i += 32) {
+            const uint x = (i + lane) % ALONG * 8, y = (i + lane) / ALONG;
+            if (first + y < args.queries && x < args.value_depth) {
+                *(device uint4 *)(out + (y * args.out_stride[2] + x)) =
+                    *(threadgroup uint4 *)(own + line_at<QUERIES>(y, x));
             }
         }
     }
 };
 
 /* A thread's walk through blocks of keys and values. */
-template <typename T, uint DEPTH> struct attention_warpgroup_walk {
-    static constexpr constant uint VALUES = WARPGROUP_KEYS * DEPTH; // they lie behind keys
+template <typename T, uint DEPTH, uint SIMDS> struct attention_warpgroup_walk {
+    static constexpr constant uint KEYS = ATTENTION_WARPGROUP_KEYS(DEPTH);
+    static constexpr constant uint PADDED =
+        (DEPTH + WARPGROUP_LINE - 1) / WARPGROUP_LINE * WARPGROUP_LINE;
+    static constexpr constant uint VALUES = KEYS * PADDED; // they lie behind keys
     threadgroup T *now, *next; // keys of a block, and values of the one before
     threadgroup const T *own;  // queries
     device const T *k, *v;     // what the thread copies next, if it does,
@@ -282,38 +295,41 @@ template <typename T, uint DEPTH> struct attention_warpgroup_walk {
     bool copies;
     uint t, end; // a block, and the end of the keys that the threadgroup sees
     int left;    // rows from the thread's own of block t to the last
+    uint x;      // the first of the elements that it copies
     int position;
     float factor;
     uint lane;
 
-    bool is_whole(uint first, constant attention_args &args) {
-        return first + WARPGROUP_KEYS <= args.keys;
+    bool is_whole(uint first, uint depth, constant attention_args &args) {
+        return first + KEYS <= args.keys && depth == PADDED;
     }
 
     /* Keys of the first block. */
     void begin(constant attention_args &args) {
         if (copies) {
-            stage_lines<WARPGROUP_KEYS, 0, DEPTH, WARPGROUP_COPIERS>(
-                now + place, k, args.k_stride[2], is_whole(t, args), left);
+            stage_lines<KEYS, 0, DEPTH, WARPGROUP_COPIERS>(now + place, k, args.k_stride[2],
+                                                           is_whole(t, args.depth, args), left,
+                                                           int(args.depth - x));
         }
-        k += WARPGROUP_KEYS * args.k_stride[2];
+        k += KEYS * args.k_stride[2];
     }
 
     /* Values of a block, and keys of the next. */
     void stage(constant attention_args &args) {
         if (copies) {
             threadgroup T *to = next + place;
-            stage_lines<WARPGROUP_KEYS, VALUES, DEPTH, WARPGROUP_COPIERS>(to, v, args.v_stride[2],
-                                                                          is_whole(t, args), left);
-            if (t + WARPGROUP_KEYS < end) {
-                stage_lines<WARPGROUP_KEYS, 0, DEPTH, WARPGROUP_COPIERS>(
-                    to, k, args.k_stride[2], is_whole(t + WARPGROUP_KEYS, args),
-                    left - int(WARPGROUP_KEYS));
+            stage_lines<KEYS, VALUES, DEPTH, WARPGROUP_COPIERS>(to, v, args.v_stride[2],
+                                                                is_whole(t, args.value_depth, args),
+                                                                left, int(args.value_depth - x));
+            if (t + KEYS < end) {
+                stage_lines<KEYS, 0, DEPTH, WARPGROUP_COPIERS>(
+                    to, k, args.k_stride[2], is_whole(t + KEYS, args.depth, args), left - int(KEYS),
+                    int(args.depth - x));
             }
         }
-        k += WARPGROUP_KEYS * args.k_stride[2];
-        v += WARPGROUP_KEYS * args.v_stride[2];
-        left -= int(WARPGROUP_KEYS);
+        k += KEYS * args.k_stride[2];
+        v += KEYS * args.v_stride[2];
+        left -= int(KEYS);
     }
 
     /* On to the next block. */
@@ -321,11 +337,12 @@ template <typename T, uint DEPTH> struct attention_warpgroup_walk {
         threadgroup T *used = now;
         now = next;
         next = used;
-        t += WARPGROUP_KEYS;
+        t += KEYS;
     }
 
     /* Scores and weights of the first block. */
-    void first(thread attention_warpgroup<T, DEPTH> &b, bool hides, constant attention_args &args) {
+    void first(thread attention_warpgroup<T, DEPTH, SIMDS> &b, bool hides,
+               constant attention_args &args) {
         threadgroup_barrier(mem_flags::mem_threadgroup);
         stage(args);
         b.find_scores(own, now);
@@ -339,7 +356,8 @@ template <typename T, uint DEPTH> struct attention_warpgroup_walk {
 
     /* The same of others, with the values of the block before. */
     template <bool HIDES>
-    void run(thread attention_warpgroup<T, DEPTH> &b, uint stop, constant attention_args &args) {
+    void run(thread attention_warpgroup<T, DEPTH, SIMDS> &b, uint stop,
+             constant attention_args &args) {
         while (t < stop) {
             threadgroup_barrier(mem_flags::mem_threadgroup);
             stage(args);
@@ -355,8 +373,8 @@ template <typename T, uint DEPTH> struct attention_warpgroup_walk {
     }
 };
 
-template <typename T, uint DEPTH>
-[[max_total_threads_per_threadgroup(WARPGROUP_THREADS)]]
+template <typename T, uint DEPTH, uint SIMDS>
+[[max_total_threads_per_threadgroup(32 * SIMDS)]]
 kernel void attention_warpgroups(
     device const T *q [[buffer(0)]], device const T *k [[buffer(1)]],
     device const T *v [[buffer(2)]], device T *out [[buffer(3)]], device float *lse [[buffer(4)]],
@@ -368,44 +386,49 @@ kernel void attention_warpgroups(
     uint me [[thread_index_in_threadgroup]], uint simd [[simdgroup_index_in_threadgroup]],
     uint lane [[thread_index_in_simdgroup]]) {
     full_threadgroups();
+    typedef attention_warpgroup_walk<T, DEPTH, SIMDS> path;
+    constexpr uint KEYS = path::KEYS;
+    constexpr uint QUERIES = 16 * SIMDS, THREADS = 32 * SIMDS;
     const uint head = group.y, batch = group.z;
-    const uint start = (groups.x - 1 - group.x) * WARPGROUP_QUERIES; // most causal keys first
+    const uint start = (groups.x - 1 - group.x) * QUERIES; // most causal keys first
     const uint first = start + simd * 16;
     // what the threadgroup sees, and what all of its queries see
-    const uint last = min(start + WARPGROUP_QUERIES, args.queries) - 1;
+    const uint last = min(start + QUERIES, args.queries) - 1;
     const attention_range all = attention_seen(args, start, last);
     const attention_range inner = attention_seen(args, last, start);
-    const uint begin = all.begin / WARPGROUP_KEYS * WARPGROUP_KEYS;
+    const uint begin = all.begin / KEYS * KEYS;
     const uint x = me % WARPGROUP_ALONG * 8, y = me / WARPGROUP_ALONG;
     const uint copied = me % WARPGROUP_COPIERS / WARPGROUP_ALONG; // a row of each block
     q += attention_at(args.q_stride, batch, head, start + y) + x;
-    stage_lines<WARPGROUP_QUERIES, 0, DEPTH, WARPGROUP_THREADS>(
-        queries + (y * WARPGROUP_LINE + x), q, args.q_stride[2],
-        start + WARPGROUP_QUERIES <= args.queries, int(args.queries - start - y) - 1);
+    stage_lines<QUERIES, 0, DEPTH, THREADS>(queries + (y * WARPGROUP_LINE + x), q, args.q_stride[2],
+                                            start + QUERIES <= args.queries &&
+                                                args.depth == path::PADDED,
+                                            int(args.queries - start - y) - 1, int(args.depth - x));
     threadgroup T *own = queries + simd * (16 * WARPGROUP_LINE);
-    attention_warpgroup_walk<T, DEPTH> walk = {
+    path walk = {
         .now = even,
         .next = odd,
         .own = own,
         .k = k + (attention_at(args.k_stride, batch, head / args.group, begin + copied) + x),
         .v = v + (attention_at(args.v_stride, batch, head / args.group, begin + copied) + x),
         .place = copied * WARPGROUP_LINE + x,
-        .copies = me >= WARPGROUP_THREADS - WARPGROUP_COPIERS,
+        .copies = me >= THREADS - WARPGROUP_COPIERS,
         .t = begin,
         .end = all.end,
         .left = int(args.keys - begin - copied) - 1,
+        .x = x,
         .position = int(first + tile_row(lane) + args.keys - args.queries),
         .factor = args.scale * M_LOG2E_F,
         .lane = lane};
-    attention_warpgroup<T, DEPTH> b;
+    attention_warpgroup<T, DEPTH, SIMDS> b;
     b.begin();
     if (begin < all.end) {
         walk.begin(args);
-        walk.first(b, begin < inner.begin || begin + WARPGROUP_KEYS > inner.end, args);
+        walk.first(b, begin < inner.begin || begin + KEYS > inner.end, args);
         // blocks of which some queries do not see all are at the ends
-        const uint whole = (inner.begin + WARPGROUP_KEYS - 1) / WARPGROUP_KEYS * WARPGROUP_KEYS;
+        const uint whole = (inner.begin + KEYS - 1) / KEYS * KEYS;
         walk.template run<true>(b, min(whole, all.end), args);
-        walk.template run<false>(b, inner.end / WARPGROUP_KEYS * WARPGROUP_KEYS, args);
+        walk.template run<false>(b, inner.end / KEYS * KEYS, args);
         walk.template run<true>(b, all.end, args);
         threadgroup_barrier(mem_flags::mem_threadgroup);
         b.add_values(walk.now + walk.VALUES);

@@ -1,7 +1,9 @@
-/* The gradients of attention on the host: three launches, the row sums first. */
+/* The gradients of attention on the host: the row sums first, then all gradients by one launch, or
+ * dq, and dk and dv. */
 #include "attention/attention_problem.h"
+#include "attention_backward/attention_backward_sizes.h"
 
-enum { KNOB_STEP, KNOB_TILES };
+enum { KNOB_STEP, KNOB_TILES, KNOB_BLOCKS };
 enum {
     TILE = 8,
     OTHERS = 32
@@ -18,6 +20,12 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 4,
      .minimum = 0,
      .maximum = 16},
+    {.name = "blocks",
+     .help =
+         "1: rows of both sides by way of threadgroup memory, where sizes and alignment allow it",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -25,7 +33,8 @@ static const struct ingot_ops_info operations[] = {
      .family = "attention",
      .summary = "the gradients of attention by q, k and v, summed in a fixed order",
      .limits = "head sizes up to 256; dense last dimensions",
-     .variants = "type; simdgroup_matrix tiles (head size up to 64, 128, 256) or a row to a lane",
+     .variants = "type; blocks (head size up to 32, 64, 96, 128, 192, 256), simdgroup_matrix tiles "
+                 "(64, 128, 256) or a row to a lane",
      .types = IGO_FLOATS,
      .knobs = knobs,
      .knob_count = sizeof knobs / sizeof *knobs},
@@ -105,6 +114,129 @@ static void launch_delta(struct igo_call *call, const struct backward *b,
     igo_dispatch(call, &launch);
 }
 
+/* ---- by blocks ---- */
+static bool is_float(const struct backward *b) {
+    return b->desc->q->type == INGOT_SCALAR_F32;
+}
+
+/* Elements of rows in the kernels; 0: there are none for so many. */
+static uint32_t block_depth(const struct backward *b) {
+    static const uint32_t depths[] = {64, 96, 128, 192, 256}, of_float[] = {64, 128};
+    const struct attention_args *args = &b->problem.args;
+    const uint32_t depth = args->depth > args->value_depth ? args->depth : args->value_depth;
+    const uint32_t *all = is_float(b) ? of_float : depths;
+    for (size_t i = 0; i < (is_float(b) ? 2 : 5); i++) {
+        if (depth <= all[i]) {
+            return all[i];
+        }
+    }
+    return 0;
+}
+
+/* Threadgroup memory; gives all of it. */
+static uint32_t set_block_lengths(const struct backward *b, struct igo_launch *launch) {
+    const uint32_t depth = block_depth(b), side = GRADIENT_FLOATS_SIDE;
+    const uint32_t line = (depth + GRADIENT_LINE - 1) / GRADIENT_LINE * GRADIENT_LINE * 2;
+    const uint32_t others = depth > 192 ? GRADIENT_OTHERS / 2 : GRADIENT_OTHERS;
+    const uint32_t apart = 1024; /* products of four SIMD-groups: all begin at multiples of it */
+    const uint32_t of_blocks[] = {2 * GRADIENT_SIMDS * 16 * line, 2 * others * line,
+                                  2 * others * line, apart, apart};
+    const uint32_t panels = 2 * side * (depth + GRADIENT_FLOATS_PAD) * 4;
+    const uint32_t weights = side * GRADIENT_FLOATS_WEIGHT_LINE * 4;
+    const uint32_t of_floats[] = {panels, panels, weights, weights};
+    const uint32_t *lengths = is_float(b) ? of_floats : of_blocks;
+    uint32_t all = 0;
+    launch->threadgroup_length_count = is_float(b) ? 4 : 5;
+    for (size_t i = 0; i < launch->threadgroup_length_count; i++) {
+        all += launch->threadgroup_lengths[i] = lengths[i];
+    }
+    return all;
+}
+
+static bool find_blocks(struct igo_call *call, const struct backward *b,
+                        struct igo_launch *launch) {
+    const uint32_t depth = block_depth(b), simds = GRADIENT_SIMDS;
+    *launch = (struct igo_launch){0};
+    if (is_float(b)) {
+        igo_launch_kernel(launch, "attention_gradients_%u_f32", depth);
+    } else {
+        igo_launch_kernel(launch, "attention_gradients_%ux%u_%s", depth, simds,
+                          igo_type_name(b->problem.q->type));
+    }
+    return set_block_lengths(b, launch) <= igo_threadgroup_memory(call) &&
+           igo_has_kernel(call, launch);
+}
+
+/* Also the kernel, and its threadgroup memory. */
+static bool blocks_apply(struct igo_call *call, const struct backward *b,
+                         struct igo_launch *launch) {
+    const struct attention_args *args = &b->problem.args;
+    const ingot_attention_backward_desc *desc = b->desc;
+    const ingot_tensor *tensors[] = {desc->q,    desc->k,  desc->v,  desc->out,
+                                     desc->dout, desc->dq, desc->dk, desc->dv};
+    const uint32_t piece = is_float(b) ? 4 : 8;
+    bool good = igo_knob(call, KNOB_BLOCKS) && args->scale > 0 && args->depth &&
+                args->value_depth && args->queries && args->keys && args->depth % piece == 0 &&
+                args->value_depth % piece == 0 && block_depth(b);
+    for (int i = 0; good && i < 8; i++) {
+        good = !tensors[i] || igo_aligned(tensors[i], 16);
+    }
+    return good && find_blocks(call, b, launch);
+}
+
+static void launch_stats(struct igo_call *call, const struct backward *b,
+                         const ingot_tensor *stats) {
+    const struct attention_problem *p = &b->problem;
+    struct igo_launch launch = {0};
+    igo_launch_kernel(&launch, "attention_gradient_stats_%s", igo_type_name(p->q->type));
+    igo_attention_bind(&launch, p->out);
+    igo_attention_bind(&launch, b->desc->dout);
+    igo_attention_bind(&launch, p->lse);
+    igo_attention_bind(&launch, stats);
+    igo_launch_bytes(&launch, &p->args, sizeof p->args);
+    igo_launch_bytes(&launch, &b->args, sizeof b->args);
+    launch.threadgroups[0] = 2 * ((p->args.queries + GRADIENT_STATS - 1) / GRADIENT_STATS);
+    launch.threadgroups[1] = p->args.heads;
+    launch.threadgroups[2] = p->batches;
+    launch.group[0] = 8 * GRADIENT_STATS / 2;
+    launch.whole_simdgroups = true;
+    igo_dispatch(call, &launch);
+}
+
+/* All gradients by one launch. */
+static void run_blocks(struct igo_call *call, struct backward *b, struct igo_launch *launch) {
+    const struct attention_problem *p = &b->problem;
+    const struct attention_args *args = &p->args;
+    const ingot_attention_backward_desc *desc = b->desc;
+    const uint32_t simds = GRADIENT_SIMDS, rows = (is_float(b) ? 8 : 16) * simds;
+    const uint32_t depth = block_depth(b);
+    const int64_t padded =
+        (int64_t)(args->queries + GRADIENT_STATS - 1) / GRADIENT_STATS * GRADIENT_STATS;
+    const int64_t numbers = 2 * padded * args->heads * p->batches;
+    ingot_tensor stats = igo_scratch_tensor(call, INGOT_SCALAR_F32, 1, &numbers);
+    launch_stats(call, b, &stats);
+    b->args.query_blocks = desc->dq ? (args->queries + rows - 1) / rows : 0;
+    b->args.key_blocks = desc->dk ? (args->keys + rows - 1) / rows : 0;
+    const ingot_tensor *tensors[] = {p->q,    p->k,      p->v,     desc->dout, &stats,
+                                     p->mask, p->slopes, desc->dq, desc->dk,   desc->dv};
+    for (int i = 0; i < 10; i++) {
+        igo_attention_bind(launch, tensors[i]);
+    }
+    igo_launch_bytes(launch, args, sizeof *args);
+    igo_launch_bytes(launch, &b->args, sizeof b->args);
+    launch->threadgroups[0] = b->args.query_blocks * args->group +
+                              b->args.key_blocks * (depth > GRADIENT_TOGETHER ? 2 : 1);
+    launch->threadgroups[1] = p->key_heads;
+    launch->threadgroups[2] = p->batches;
+    launch->group[0] = ATTENTION_LANES * simds;
+    launch->whole_simdgroups = true;
+    if (launch->threadgroups[0]) {
+        igo_dispatch(call, launch);
+    }
+    igo_scratch_release(call, stats.buffer);
+}
+
+/* ---- by tiles, or a row to a lane ---- */
 /* The simdgroup_matrix kernels take whole tiles. */
 static bool tiles_apply(const struct attention_args *args) {
     return args->depth > 0 && args->depth % TILE == 0 && args->value_depth % TILE == 0 &&
@@ -173,6 +305,11 @@ ingot_status ingot_op_attention_backward(ingot_ops *ops, ingot_stream *stream,
 
     const struct attention_args *args = &b.problem.args;
     igo_attention_policy(&call, &b.problem);
+    struct igo_launch launch;
+    if (blocks_apply(&call, &b, &launch)) {
+        run_blocks(&call, &b, &launch);
+        return igo_end(&call);
+    }
     const int64_t rows = (int64_t)b.problem.batches * args->heads * args->queries;
     const int64_t delta_rows =
         rows ? rows : 1; /* without queries, dk and dv are still filled with 0 */

@@ -371,6 +371,9 @@ kernel void attention_dkv_tiles(device const T *q [[buffer(0)]],
     dkey.store(dk, back.dk_stride[2], args.depth, scale);
 }
 
+#include "attention_backward/attention_backward_blocks.h"
+#include "attention_backward/attention_backward_floats.h"
+
 #define INSTANTIATE_STEP(step, name, type)                                                         \
     INSTANTIATE_KERNEL("attention_dq_" #step "_" #name, attention_dq<type, step>)                  \
     INSTANTIATE_KERNEL("attention_dkv_" #step "_" #name, attention_dkv<type, step>)
@@ -393,3 +396,18 @@ INSTANTIATE_TYPES(8)
 INSTANTIATE_DEPTH(64, 2)
 INSTANTIATE_DEPTH(128, 2)
 INSTANTIATE_DEPTH(256, 1)
+
+/* Elements of a row; SIMD-groups; others at a time; own queries, own keys in registers. */
+#define INSTANTIATE_GRADIENTS(depth, simds, others, queries, keys)                                 \
+    INSTANTIATE_KERNEL("attention_gradients_" #depth "x" #simds "_f16",                            \
+                       attention_gradients<half, simds, depth, others, queries, keys>)             \
+    INSTANTIATE_KERNEL("attention_gradients_" #depth "x" #simds "_bf16",                           \
+                       attention_gradients<bfloat, simds, depth, others, queries, keys>)
+INSTANTIATE_GRADIENTS(64, 8, 64, true, true)
+INSTANTIATE_GRADIENTS(96, 8, 64, true, false)
+INSTANTIATE_GRADIENTS(128, 8, 64, true, false)
+INSTANTIATE_GRADIENTS(192, 8, 64, false, false)
+INSTANTIATE_GRADIENTS(256, 8, 32, false, false)
+INSTANTIATE_FLOATS(attention_gradient_stats)
+INSTANTIATE_KERNEL("attention_gradients_64_f32", attention_gradients_floats<64>)
+INSTANTIATE_KERNEL("attention_gradients_128_f32", attention_gradients_floats<128>)

@@ -10,7 +10,8 @@ using namespace metal;
 #include "common/instantiate.h"
 
 constant constexpr uint LANES = ATTENTION_LANES;
-constant bool decode_paged [[function_constant(0)]]; // of the two kernels for GPUs
+constant bool decode_paged [[function_constant(0)]];  // of the two kernels for GPUs
+constant bool decode_biased [[function_constant(1)]]; // there is a mask, or ALiBi: of the tiles only
 
 // The row of a key in k or v, or in a paged cache.
 template <typename T>
@@ -276,6 +277,82 @@ kernel void attention_reduce(device T *out [[buffer(0)]],
 }
 INSTANTIATE_FLOATS(attention_reduce)
 
+// The same by REDUCE_SIMDS SIMD-groups, for GPUs: each takes every so many partitions, whose weights
+// are found for a block of them at a time.
+constant constexpr uint REDUCE_SIMDS = 4, REDUCE_THREADS = REDUCE_SIMDS * LANES;
+constant constexpr uint REDUCE_COLUMNS = ATTENTION_DEPTH / LANES;
+
+template <typename T>
+[[max_total_threads_per_threadgroup(REDUCE_THREADS)]] kernel void
+attention_reduce_wide(device T *out [[buffer(0)]], device float *lse [[buffer(1)]],
+                      device const float *partial [[buffer(2)]],
+                      device const float2 *extremes [[buffer(3)]],
+                      constant attention_args &args [[buffer(4)]],
+                      uint3 group [[threadgroup_position_in_grid]],
+                      uint me [[thread_index_in_threadgroup]],
+                      uint simd [[simdgroup_index_in_threadgroup]],
+                      uint lane [[thread_index_in_simdgroup]]) {
+    threadgroup float weights[REDUCE_THREADS], sums[REDUCE_SIMDS][ATTENTION_DEPTH];
+    threadgroup float2 ends[REDUCE_SIMDS];
+    const uint i = group.x, head = group.y, batch = group.z;
+    const ulong index = attention_row(args, batch, head, i);
+    partial += index * args.partitions * args.value_depth;
+    extremes += index * args.partitions;
+    float2 own = float2(-INFINITY, 0.0f); // the largest of what the thread sees, and its sum
+    for (uint p = me; p < args.partitions; p += REDUCE_THREADS) {
+        const float2 next = extremes[p];
+        const float top = max(own.x, next.x), base = top == -INFINITY ? 0.0f : top;
+        own = float2(top, own.y * fast::exp2(own.x - base) + next.y * fast::exp2(next.x - base));
+    }
+    const float largest_here = simd_max(own.x);
+    const float here = largest_here == -INFINITY ? 0.0f : largest_here;
+    const float total_here = simd_sum(own.y * fast::exp2(own.x - here));
+    if (lane == 0)
+        ends[simd] = float2(largest_here, total_here);
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    float largest = -INFINITY, total = 0.0f;
+    for (uint s = 0; s < REDUCE_SIMDS; s++)
+        largest = max(largest, ends[s].x);
+    const float base = largest == -INFINITY ? 0.0f : largest;
+    for (uint s = 0; s < REDUCE_SIMDS; s++)
+        total += ends[s].y * fast::exp2(ends[s].x - base);
+
+    float sum[REDUCE_COLUMNS];
+#pragma unroll
+    for (uint c = 0; c < REDUCE_COLUMNS; c++)
+        sum[c] = 0.0f;
+    for (uint first = 0; first < args.partitions; first += REDUCE_THREADS) {
+        const uint count = min(args.partitions - first, REDUCE_THREADS);
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+        weights[me] = me < count ? fast::exp2(extremes[first + me].x - base) : 0.0f;
+        threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll 4
+        for (uint p = simd; p < count; p += REDUCE_SIMDS) {
+            const float weight = weights[p];
+            device const float *from = partial + ulong(first + p) * args.value_depth + lane;
+#pragma unroll
+            for (uint c = 0; c < REDUCE_COLUMNS; c++)
+                if (c * LANES + lane < args.value_depth)
+                    sum[c] = fma(weight, from[c * LANES], sum[c]);
+        }
+    }
+#pragma unroll
+    for (uint c = 0; c < REDUCE_COLUMNS; c++)
+        sums[simd][c * LANES + lane] = sum[c];
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    const float inverse = total == 0.0f ? 0.0f : 1.0f / total;
+    out += attention_at(args.out_stride, batch, head, i);
+    for (uint d = me; d < args.value_depth; d += REDUCE_THREADS) {
+        float all = 0.0f;
+        for (uint s = 0; s < REDUCE_SIMDS; s++)
+            all += sums[s][d];
+        out[d] = T(all * inverse);
+    }
+    if (me == 0 && (args.flags & ATTENTION_LSE))
+        lse[index] = total == 0.0f ? -INFINITY : (largest + log2(total)) * M_LN2_F;
+}
+INSTANTIATE_FLOATS(attention_reduce_wide)
+
 #define INSTANTIATE_DECODE(slices, rows)                                                           \
     INSTANTIATE_KERNEL("attention_decode_" #slices "_" #rows "_f32",                               \
                        attention_decode<float, slices, rows>)                                      \
@@ -313,3 +390,6 @@ INSTANTIATE_TILES(64, 4)
 INSTANTIATE_TILES(64, 8)
 INSTANTIATE_TILES(128, 4)
 INSTANTIATE_TILES(128, 8)
+INSTANTIATE_TILES(192, 4)
+INSTANTIATE_TILES(192, 8)
+INSTANTIATE_TILES(256, 4)

@@ -1,8 +1,8 @@
 /*
- * The first phase for GPUs with matrix units, for half and bfloat and head sizes of DEPTH: up to
- * four or eight rows (SETS of four) against 16 keys at a time. Keys and values go from device
- * memory to tiles as they lie there, 16 bytes to a lane and by whole lines of 128 bytes, so that
- * few instructions stand between the loads:
+ * The first phase for GPUs with matrix units, for half and bfloat and head sizes of up to DEPTH, in
+ * multiples of eight (what is past them is 0): up to four or eight rows (SETS of four) against 16
+ * keys at a time. Keys and values go from device memory to tiles as they lie there, 16 bytes to a
+ * lane and by whole lines of 128 bytes, so that few instructions stand between the loads:
  *
  *   scores  [key, row] += keys [key, element] . queries [element, row]
  *   sums  [element, row] += values [element, key] . weights [key, row]
@@ -21,8 +21,8 @@
  * at a time a lane has the scores of keys 8 half + 4 m + row % 4 for m of two, of one row of each
  * set. A row's result does not depend on the number of rows.
  *
- * Rows of k and v start at multiples of 16 bytes. There is no mask and no ALiBi, and the scale is
- * above 0.
+ * Rows of k and v start at multiples of 16 bytes, and the scale is above 0. Masks and ALiBi are in
+ * variants of their own.
  */
 #ifndef INGOT_KERNELS_ATTENTION_DECODE_TILES_H
 #define INGOT_KERNELS_ATTENTION_DECODE_TILES_H
@@ -30,6 +30,7 @@
 #include "common/attention_tiles.h"
 
 constant constexpr uint DECODE_KEYS = 16, DECODE_SET = 4;
+constant constexpr uint DECODE_SIMDS = 4; // to a threadgroup, which take 16 keys each in turn
 /* Weights are powers of 2 of the distance to a reference that follows the largest score only when
  * it is behind by so much. */
 constant constexpr float DECODE_GROWTH = 8.0f;
@@ -64,17 +65,22 @@ template <typename T, uint DEPTH> struct decode_set {
     simdgroup_float8x8 sum[BLOCKS][8];
     float score[2], reference, total; // total over the lane's own keys
     int least, most;                  // keys that the row sees
+    int position;                     // of its query, where there is a bias;
+    float slope;                      // for ALiBi,
+    long mask_at;                     // and where its row of the mask begins
 
     /* Tile w of four has elements 8 j + 2 w and 8 j + 2 w + 1 of each j of four. They go by way of
      * threadgroup memory, from where they are loaded as the product wants them. */
-    void begin(uint row, uint column, device const T *from, threadgroup T *queries) {
+    void bring(uint row, uint column, device const T *from, uint depth, threadgroup T *queries) {
 #pragma unroll
         for (uint n = 0; n < BLOCKS * 4; n++) {
             const uint at = n / 4 * 64 + row / 2 * 8 + 2 * (n % 4) + row % 2;
-            queries[n * 64 + column * 8 + row] = from[at];
-            queries[n * 64 + (column + 1) * 8 + row] = from[at + 32];
+            queries[n * 64 + column * 8 + row] = at < depth ? from[at] : T(0.0f);
+            queries[n * 64 + (column + 1) * 8 + row] = at + 32 < depth ? from[at + 32] : T(0.0f);
         }
-        simdgroup_barrier(mem_flags::mem_threadgroup);
+    }
+
+    void begin(threadgroup const T *queries) {
 #pragma unroll
         for (uint n = 0; n < BLOCKS * 4; n++) {
             simdgroup_load(query[n / 4][n % 4], queries + n * 64, 8, ulong2(0), true);
@@ -122,6 +128,29 @@ template <typename T, uint DEPTH> struct decode_set {
         }
     }
 
+    /* Scores times the factor, and what a mask and ALiBi add to them. Keys past the last of `keys`
+     * are the last one. */
+    void bias(int first, int keys, float factor, device const uchar *mask,
+              constant attention_args &args) {
+#pragma unroll
+        for (uint m = 0; m < 2; m++) {
+            const int number = min(first + int(4 * m), keys - 1);
+            const long at = mask_at + number * args.mask_stride[3];
+            float added = 0.0f;
+            if (args.flags & ATTENTION_ALIBI) {
+                added = -slope * abs(float(position - number));
+            }
+            if (args.flags & ATTENTION_MASK_BOOL) {
+                added = mask[at] ? added : -INFINITY;
+            } else if (args.flags & ATTENTION_MASK_F32) {
+                added += ((device const float *)mask)[at];
+            } else if (args.flags & ATTENTION_MASK_SAME) {
+                added += float(((device const T *)mask)[at]);
+            }
+            score[m] = fma(score[m], factor, added * M_LOG2E_F);
+        }
+    }
+
     /* Scores become weights. */
     void find_weights(float factor) {
         const float top = max(score[0], score[1]) * factor;
@@ -163,59 +192,87 @@ template <typename T, uint DEPTH> struct decode_set {
                 }
     }
 
-    /* The row is number `own` of `rows` that share the key head. */
-    void finish(uint own, uint rows, uint lane_row, uint key_head, uint3 group, device T *out,
-                device float *lse, device float *partial, device float2 *extremes,
-                constant attention_args &args) {
-        const float all = tile_column_sum(total);
-        if (own >= rows) {
-            return;
-        }
-        const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
-        const ulong index = attention_row(args, group.z, head, i);
-        const bool whole = args.partitions == 1;
-        const float inverse = all == 0.0f ? 0.0f : 1.0f / all;
-        const ulong part = index * args.partitions + group.x;
-        device T *to = out + attention_at(args.out_stride, group.z, head, i) + lane_row * 8;
-        device float *to_part = partial + part * DEPTH + lane_row * 8;
+    /* The sums of a SIMD-group, of the row that is its first one's number `own`, with `base` as the
+     * reference. */
+    void leave(threadgroup float *sums, uint lane_row, float base) {
 #pragma unroll
         for (uint n = 0; n < BLOCKS * 8; n++) {
-            const uint at = n / 8 * 64 + n % 8;
             const float2 both = sum[n / 8][n % 8].thread_elements();
-            if (whole) {
-                to[at] = T((both.x + both.y) * inverse);
-            } else {
-                to_part[at] = both.x + both.y;
-            }
-        }
-        if (lane_row == 0 && !whole) {
-            extremes[part] = float2(reference, all);
-        }
-        if (lane_row == 0 && whole && (args.flags & ATTENTION_LSE)) {
-            lse[index] = all == 0.0f ? -INFINITY : (reference + log2(all)) * M_LN2_F;
+            sums[n / 8 * 64 + n % 8 + lane_row * 8] =
+                (both.x + both.y) * fast::exp2(reference - base);
         }
     }
 };
 
-/* Of the keys from t on; those from `end` on are the last one again. */
+/* The largest reference of a row among the SIMD-groups. */
+inline float largest_of(threadgroup const float2 *ends, uint rows) {
+    float largest = ends[0].x;
+#pragma unroll
+    for (uint s = 1; s < DECODE_SIMDS; s++) {
+        largest = max(largest, ends[s * rows].x);
+    }
+    return largest;
+}
+
+/* Puts the SIMD-groups' sums of a row together. */
+template <typename T, uint ROWS, uint LINE>
+inline void finish_row(threadgroup const float *sums, threadgroup const float2 *ends, uint own,
+                       uint key_head, uint3 group, uint lane, device T *out, device float *lse,
+                       device float *partial, device float2 *extremes,
+                       constant attention_args &args) {
+    const float largest = largest_of(ends, ROWS), base = finite_base(largest);
+    float all = 0.0f;
+#pragma unroll
+    for (uint s = 0; s < DECODE_SIMDS; s++) {
+        all += ends[s * ROWS].y * fast::exp2(ends[s * ROWS].x - base);
+    }
+    const uint i = own % args.queries, head = key_head * args.group + own / args.queries;
+    const ulong index = attention_row(args, group.z, head, i);
+    const bool whole = args.partitions == 1;
+    const float inverse = all == 0.0f ? 0.0f : 1.0f / all;
+    const ulong part = index * args.partitions + group.x;
+    out += attention_at(args.out_stride, group.z, head, i);
+    partial += part * args.value_depth;
+    for (uint d = lane; d < args.value_depth; d += LANES) {
+        float x = 0.0f;
+#pragma unroll
+        for (uint s = 0; s < DECODE_SIMDS; s++) {
+            x += sums[s * (ROWS * LINE) + d];
+        }
+        if (whole) {
+            out[d] = T(x * inverse);
+        } else {
+            partial[d] = x;
+        }
+    }
+    if (lane == 0 && !whole) {
+        extremes[part] = float2(largest, all);
+    }
+    if (lane == 0 && whole && (args.flags & ATTENTION_LSE)) {
+        lse[index] = all == 0.0f ? -INFINITY : (largest + log2(all)) * M_LN2_F;
+    }
+}
+
+/* Of the keys from t on; those from `end` on are the last one again. The lane's first element has
+ * `left` others up to the row's end. */
 template <uint BLOCKS, typename T>
 inline void load_keys(thread uint4 (&key)[4][BLOCKS], device const T *k,
                       constant attention_args &args, device const int *tables, int t, int end,
-                      uint row) {
+                      uint row, uint left) {
 #pragma unroll
     for (uint n = 0; n < 4; n++) {
         const uint number = uint(min(t + int(4 * n + row % 4), end - 1));
         device const T *from = row_of(k, args, decode_paged, args.k_stride, tables, number);
 #pragma unroll
         for (uint i = 0; i < BLOCKS; i++) {
-            key[n][i] = *(device const uint4 *)(from + i * 64);
+            key[n][i] = i * 64 < left ? *(device const uint4 *)(from + i * 64) : uint4(0);
         }
     }
 }
 template <uint BLOCKS, typename T>
 inline void load_values(thread uint4 (&value)[2][2][BLOCKS], device const T *v,
                         constant attention_args &args, device const int *tables, int t, int end,
-                        uint column) {
+                        uint column, uint left) {
 #pragma unroll
     for (uint m = 0; m < 2; m++)
 #pragma unroll
@@ -225,24 +282,29 @@ inline void load_values(thread uint4 (&value)[2][2][BLOCKS], device const T *v,
             device const T *from = row_of(v, args, decode_paged, args.v_stride, tables, number);
 #pragma unroll
             for (uint i = 0; i < BLOCKS; i++) {
-                value[m][e][i] = *(device const uint4 *)(from + i * 64);
+                value[m][e][i] = i * 64 < left ? *(device const uint4 *)(from + i * 64) : uint4(0);
             }
         }
 }
 
-// Launched with one SIMD-group; the limit keeps it to so few registers that many of them run at
-// once.
+// Launched with DECODE_SIMDS SIMD-groups; the limit keeps it to so few registers that several
+// threadgroups run at once.
 template <typename T, uint DEPTH, uint SETS>
-[[max_total_threads_per_threadgroup(SETS == 1 ? 384 : 256)]] kernel void attention_decode_tiles(
+[[max_total_threads_per_threadgroup(DEPTH <= 128 ? (SETS == 1 ? 384 : 256) : 256)]] kernel void
+attention_decode_tiles(
     device const T *q [[buffer(0)]], device const T *k [[buffer(1)]],
     device const T *v [[buffer(2)]], device T *out [[buffer(3)]], device float *lse [[buffer(4)]],
     device const uchar *mask [[buffer(5)]], device const float *slopes [[buffer(6)]],
     device const int *tables [[buffer(7)]], device const int *lengths [[buffer(8)]],
     device float *partial [[buffer(9)]], device float2 *extremes [[buffer(10)]],
     constant attention_args &args [[buffer(11)]], uint3 group [[threadgroup_position_in_grid]],
-    uint lane [[thread_index_in_simdgroup]]) {
+    uint simd [[simdgroup_index_in_threadgroup]], uint lane [[thread_index_in_simdgroup]]) {
     constexpr uint ROWS = SETS * DECODE_SET, BLOCKS = DEPTH / 64;
+    constexpr uint LINE = DEPTH + 2; // so that rows are in different banks
+    constexpr uint ROUND = DECODE_SIMDS * DECODE_KEYS;
     threadgroup T queries[SETS][DEPTH * 4];
+    threadgroup float sums[DECODE_SIMDS][ROWS][LINE];
+    threadgroup float2 ends[DECODE_SIMDS][ROWS]; // of each SIMD-group: reference and total
     const uint rows = args.group * args.queries;
     const uint row_groups = (rows + ROWS - 1) / ROWS;
     const uint batch = group.z, key_head = group.y / row_groups;
@@ -271,6 +333,11 @@ template <typename T, uint DEPTH, uint SETS>
         const int position = int(i + keys - args.queries);
         sets[s].least = position - args.left;
         sets[s].most = position + args.right;
+        if (decode_biased) {
+            sets[s].position = position;
+            sets[s].slope = attention_slope(args, slopes, batch, head);
+            sets[s].mask_at = attention_at(args.mask_stride, batch, head, i);
+        }
         lowest = min(lowest, sets[s].least);
         inner = max(inner, sets[s].least);
         highest = max(highest, sets[s].most);
@@ -278,11 +345,12 @@ template <typename T, uint DEPTH, uint SETS>
     lowest = simd_min(lowest);
     highest = simd_max(highest);
     inner = simd_max(inner);
-    // 16 keys to each partition in turn, so that what is read at a time lies together; partitions
+    // 64 keys to each partition in turn, so that what is read at a time lies together; partitions
     // that a short sequence of a batch does not need have none
     const uint needed = max((keys + args.partition - 1) / args.partition, 1u);
     const int end = group.x < needed ? min(int(keys), highest + 1) : 0;
-    const int begin = max(lowest, 0) + int(group.x * DECODE_KEYS), step = int(needed * DECODE_KEYS);
+    const int begin = max(lowest, 0) + int(group.x * ROUND + simd * DECODE_KEYS);
+    const int step = int(needed * ROUND);
     int inner_end = ATTENTION_NO_LIMIT;
 #pragma unroll
     for (uint s = 0; s < SETS; s++) {
@@ -291,16 +359,26 @@ template <typename T, uint DEPTH, uint SETS>
     }
     inner_end = simd_min(inner_end);
 
-    k += row / 4 * 32 + column * 4;
-    v += row * 8;
+    const uint key_at = row / 4 * 32 + column * 4, value_at = row * 8;
+    const uint key_left = args.depth - min(key_at, args.depth);
+    const uint value_left = args.value_depth - min(value_at, args.value_depth);
+    k += key_at;
+    v += value_at;
     uint4 key[4][BLOCKS], value[2][2][BLOCKS];
     if (begin < end) {
-        load_keys<BLOCKS>(key, k, args, tables, begin, end, row);
-        load_values<BLOCKS>(value, v, args, tables, begin, end, column);
+        load_keys<BLOCKS>(key, k, args, tables, begin, end, row, key_left);
+        load_values<BLOCKS>(value, v, args, tables, begin, end, column, value_left);
     }
 #pragma unroll
     for (uint s = 0; s < SETS; s++) {
-        sets[s].begin(row, column, from[s], queries[s]);
+        if (simd == s) {
+            sets[s].bring(row, column, from[s], args.depth, queries[s]);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+    for (uint s = 0; s < SETS; s++) {
+        sets[s].begin(queries[s]);
     }
     const float factor = args.scale * M_LOG2E_F;
     for (int t = begin; t < end; t += step) {
@@ -309,26 +387,47 @@ template <typename T, uint DEPTH, uint SETS>
         for (uint s = 0; s < SETS; s++) {
             sets[s].find_scores(key, row / 4);
         }
-        load_keys<BLOCKS>(key, k, args, tables, t + step, end, row);
+        load_keys<BLOCKS>(key, k, args, tables, t + step, end, row, key_left);
         simdgroup_barrier(mem_flags::mem_device); // they set out now, and not with the values
 #pragma unroll
         for (uint s = 0; s < SETS; s++) {
-            if (t < inner || t + int(DECODE_KEYS) > inner_end) {
-                sets[s].hide(t + int(row / 4 * 8 + row % 4));
+            const int first = t + int(row / 4 * 8 + row % 4);
+            if (decode_biased) {
+                sets[s].bias(first, int(keys), factor, mask, args);
             }
-            sets[s].find_weights(factor);
+            if (t < inner || t + int(DECODE_KEYS) > inner_end) {
+                sets[s].hide(first);
+            }
+            sets[s].find_weights(decode_biased ? 1.0f : factor);
         }
 #pragma unroll
         for (uint s = 0; s < SETS; s++) {
             sets[s].add_values(value);
         }
-        load_values<BLOCKS>(value, v, args, tables, t + step, end, column);
+        load_values<BLOCKS>(value, v, args, tables, t + step, end, column, value_left);
     }
 
 #pragma unroll
     for (uint s = 0; s < SETS; s++) {
-        sets[s].finish(first_row + s * DECODE_SET + column / 2, rows, row, key_head, group, out,
-                       lse, partial, extremes, args);
+        const float all = tile_column_sum(sets[s].total);
+        if (row == 0) {
+            ends[simd][s * DECODE_SET + column / 2] = float2(sets[s].reference, all);
+        }
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+    for (uint s = 0; s < SETS; s++) {
+        const uint own = s * DECODE_SET + column / 2;
+        sets[s].leave(sums[simd][own], row, finite_base(largest_of(&ends[0][own], ROWS)));
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+#pragma unroll
+    for (uint r = 0; r < ROWS; r += DECODE_SIMDS) {
+        const uint own = r + simd;
+        if (first_row + own < rows) {
+            finish_row<T, ROWS, LINE>(sums[0][own], &ends[0][own], first_row + own, key_head, group,
+                                      lane, out, lse, partial, extremes, args);
+        }
     }
 }
 

@@ -8,7 +8,8 @@ enum { PAGED, WRITE, COPY };
 enum { KNOB_PARTITION, KNOB_WIDE };
 static const ingot_ops_knob knobs[] = {
     {.name = "partition",
-     .help = "keys to a partition",
+     .help = "keys to a partition; where simdgroup_matrix is used (see wide) they follow from the "
+             "shape",
      .fallback = 256,
      .minimum = 32,
      .maximum = 65536,

@@ -37,6 +37,7 @@ static const struct igh_case paged_cases[] = {
     {.name = "600, window 100", .n = {2, 2, 2, 2, 600, 64, 0, 100, 16}, .flags = LSE},
     {.name = "600, ALiBi", .n = {2, 4, 2, 1, 600, 64, 0, 0, 16}, .flags = LSE | ALIBI},
     {.name = "20, 16/1 heads", .n = {2, 16, 1, 1, 20, 64, 0, 0, 16}},
+    {.name = "4500, d8 block 64", .n = {1, 2, 2, 1, 4500, 8, 0, 0, 64}, .flags = LSE},
     {.name = "40, 40 queries", .n = {2, 2, 1, 40, 40, 64, 0, 0, 16}},
     {.name = "4x32/8x1x2048x128 block 16", .n = {4, 32, 8, 1, 2048, 128, 0, 0, 16}, .uses = TIMED},
     {.name = "1x32/8x1x4096x128 block 32", .n = {1, 32, 8, 1, 4096, 128, 0, 0, 32}, .uses = TIMED},

@@ -4,8 +4,9 @@
 #include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
+#include "triangular/product.h"
 
-enum { KNOB_SIMD, KNOB_TINY, KNOB_WHOLE };
+enum { KNOB_SIMD, KNOB_TINY, KNOB_WHOLE, KNOB_PRODUCTS };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -23,6 +24,11 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 0,
      .minimum = 0,
      .maximum = CHOLESKY_WHOLE},
+    {.name = "products",
+     .help = "1: larger ones in blocks of 64 rows, with products over many threadgroups",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -103,10 +109,14 @@ static void launch_step(struct igo_call *call, const char *kernel, const ingot_t
     igo_dispatch(call, &launch);
 }
 
-static void launch_clear(struct igo_call *call, const ingot_tensor *u) {
+static void launch_elements(struct igo_call *call, const char *kernel, const ingot_tensor *u,
+                            const ingot_arg *info) {
     const struct cholesky_step_args args = {.n = (uint32_t)igo_matrix_rows(u)};
-    struct igo_launch launch = {.kernel = "cholesky_clear"};
+    struct igo_launch launch = {.kernel = kernel};
     igo_launch_tensor(&launch, u, NULL);
+    if (info) {
+        igo_launch_buffer(&launch, info->buffer, info->offset);
+    }
     igo_launch_bytes(&launch, &args, sizeof args);
     launch.group[0] = 32;
     launch.group[1] = 8;
@@ -115,6 +125,69 @@ static void launch_clear(struct igo_call *call, const ingot_tensor *u) {
     launch.threads[1] = args.n;
     launch.threads[2] = (uint32_t)igo_batch(u, 2);
     igo_dispatch(call, &launch);
+}
+
+/* ---- in products (cholesky_products.h) ---- */
+
+static void launch_first(struct igo_call *call, const ingot_tensor *u, ingot_buffer *inverse,
+                         const ingot_arg *info) {
+    const struct cholesky_step_args args = {.n = (uint32_t)igo_matrix_rows(u)};
+    struct igo_launch launch = {.kernel = "cholesky_first",
+                                .group = {256, 1, 1},
+                                .threadgroups = {(uint32_t)igo_batch(u, 2), 1, 1},
+                                .whole_simdgroups = true};
+    igo_launch_tensor(&launch, u, NULL);
+    igo_launch_buffer(&launch, inverse, 0);
+    igo_launch_buffer(&launch, info->buffer, info->offset);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_dispatch(call, &launch);
+}
+
+static void launch_products(struct igo_call *call, const ingot_tensor *u, const ingot_arg *info) {
+    const int64_t n = igo_matrix_rows(u), block = TRIANGULAR_BLOCK;
+    const uint32_t batch = (uint32_t)igo_batch(u, 2);
+    ingot_buffer *inverse = igo_scratch(call, sizeof(float) * (uint64_t)(batch * block * block));
+    launch_first(call, u, inverse, info);
+    for (int64_t first = 0; first + block < n && !call->failed; first += block) {
+        const uint32_t rest = (uint32_t)(n - first - block);
+        const struct igo_block right = igo_block_of(u, first, first + block);
+        const struct igo_product rows = {
+            .a = igo_block_transposed(igo_block_in(inverse, 0, block, block * block)),
+            .b = right,
+            .c = right,
+            .m = (uint32_t)block,
+            .n = rest,
+            .k = (uint32_t)block,
+            .batch = batch,
+            .alpha = 1};
+        igo_product(call, &rows);
+        const struct igo_product update = {.a = igo_block_transposed(right),
+                                           .b = right,
+                                           .c = igo_block_of(u, first + block, first + block),
+                                           .m = rest,
+                                           .n = rest,
+                                           .k = (uint32_t)block,
+                                           .batch = batch,
+                                           .alpha = -1,
+                                           .add = true,
+                                           .part = PRODUCT_UPPER};
+        const struct cholesky_step_args step = {.n = (uint32_t)n,
+                                                .first = (uint32_t)(first + block)};
+        struct igo_launch launch = {0};
+        struct product_args args;
+        bool wide = false;
+        igo_product_launch(call, &update, &launch, &args, &wide);
+        launch.kernel = wide ? "cholesky_next_128" : "cholesky_next_64";
+        igo_launch_bytes(&launch, &args, sizeof args);
+        igo_launch_buffer(&launch, inverse, 0);
+        igo_launch_buffer(&launch, info->buffer, info->offset);
+        igo_launch_bytes(&launch, &step, sizeof step);
+        igo_dispatch(call, &launch);
+    }
+    launch_elements(call, "cholesky_finish", u, info);
+    if (inverse) {
+        igo_scratch_release(call, inverse);
+    }
 }
 
 /* The whole blocked form at once; its panel must fit into threadgroup memory. */
@@ -153,7 +226,7 @@ static void launch_steps(struct igo_call *call, const ingot_tensor *u, const ing
             launch_step(call, "cholesky_update", u, NULL, first);
         }
     }
-    launch_clear(call, u);
+    launch_elements(call, "cholesky_clear", u, NULL);
 }
 
 static void launch_blocked(struct igo_call *call, const ingot_cholesky_desc *desc,
@@ -167,7 +240,10 @@ static void launch_blocked(struct igo_call *call, const ingot_cholesky_desc *des
     if (u.copied || !same_view(&from, &u.tensor)) {
         igo_convert(call, &from, &u.tensor);
     }
-    if (!launch_whole(call, &u.tensor, info)) {
+    if (launch_whole(call, &u.tensor, info)) {
+    } else if (igo_knob(call, KNOB_PRODUCTS)) {
+        launch_products(call, &u.tensor, info);
+    } else {
         launch_steps(call, &u.tensor, info);
     }
     igo_view_store(call, &u);

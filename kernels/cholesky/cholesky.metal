@@ -4,6 +4,7 @@
 // factorisation: the rows from there on are zero.
 //
 // cholesky_tiny: one matrix per lane. cholesky_small_*: one matrix per SIMD-group, in threadgroup memory.
+// cholesky_products.h is the blocked form of large matrices on GPUs.
 // The others are the blocked form: the block on the diagonal, the rows to its right, the update of the
 // rest; cholesky_whole does it all, one matrix per threadgroup, the others are a step each.
 #include <metal_stdlib>
@@ -119,7 +120,8 @@ kernel void cholesky_small(device const float *a_all [[buffer(0)]],
     uint good = factor_rows<CHUNKS>(work, padded, lane);
     if (lane == 0)
         info[matrix] = good < n ? int(good) + 1 : 0;
-    simdgroup_barrier(mem_flags::mem_threadgroup);
+    // device: the factor may go to where a was read
+    simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
     for (uint c = 0; c < CHUNKS; c++) {
         const ulong column = c * 32 + lane;
         if (args.upper) {
@@ -448,3 +450,5 @@ kernel void cholesky_whole(device float *u_all [[buffer(0)]],
         bad = missing;
     }
 }
+
+#include "cholesky/cholesky_products.h"

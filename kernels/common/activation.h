@@ -63,12 +63,14 @@ template <typename P> struct silu_by {
         slope = fma(value, rest, s);
     }
 };
-/* The same of a float on GPUs, by approximations that are refined. Below -88 the sigmoid is 0. */
+/* The same of a float on GPUs, by approximations that are refined. Where the exponential is
+ * infinite the sigmoid is exactly 0: minus infinity gives NaN, and other numbers 0, whether or not
+ * the device keeps subnormals. */
 struct silu_refined_function {
     template <typename V> static V value(V x) {
-        V y = V(1) + fast::exp(-max(x, V(-88.1f)));
+        V y = V(1) + fast::exp(-x);
         V r = fast::divide(V(1), y);
-        return x * fma(fma(-y, r, V(1)), r, r);
+        return x * fma(fma(-min(y, V(FLT_MAX)), r, V(1)), r, r);
     }
 };
 using silu_function = silu_by<full_precision>;

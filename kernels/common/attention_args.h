@@ -45,6 +45,7 @@ struct attention_backward_args {
     int64_t dq_stride[3];
     int64_t dk_stride[3];
     int64_t dv_stride[3];
+    uint32_t query_blocks, key_blocks; /* threadgroups of a head, where one launch has both */
 };
 
 #endif

@@ -1,10 +1,10 @@
 /* eigh on the host: one launch, a SIMD-group per matrix, up to 64 x 64, by Jacobi or by tridiagonal
  * form and QL; the latter in many launches for larger ones. Batches go in parts whose scratch
  * memory stays moderate. */
+#include "eigh/eigh.h"
 #include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
-#include "eigh/eigh_args.h"
 #include "eigh/spectrum.h"
 
 enum {
@@ -13,7 +13,7 @@ enum {
     MAX_N = 32768,
 };
 
-enum { KNOB_SIMD, KNOB_ROWS, KNOB_JACOBI, KNOB_QUICK, KNOB_WHOLE };
+enum { KNOB_SIMD, KNOB_ROWS, KNOB_JACOBI, KNOB_QUICK, KNOB_WHOLE, KNOB_DIVIDE };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "matrices, one SIMD-group each, per threadgroup (up to 64 x 64)",
@@ -41,6 +41,12 @@ static const ingot_ops_knob knobs[] = {
      .fallback = WHOLE,
      .minimum = 0,
      .maximum = MAX_N},
+    {.name = "divide",
+     .help = "the least n from which vectors come by divide and conquer over many threadgroups; 0: "
+             "none",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = MAX_N},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -57,20 +63,6 @@ static const struct ingot_ops_info operations[] = {
 
 const struct igo_library igo_library_eigh = {
     .name = "eigh", .operations = operations, .operation_count = 1, .convert = igo_convert};
-
-struct plan {
-    struct eigh_args args;
-    uint64_t count; /* matrices */
-    ingot_tensor a, values, vectors;
-    bool has_vectors;
-    uint32_t simd, rows, jacobi, quick, whole;
-};
-
-static ingot_tensor part_of(const ingot_tensor *t, uint64_t first, uint64_t elements) {
-    ingot_tensor part = *t;
-    part.offset += first * elements * 4;
-    return part;
-}
 
 /* ---- up to 64 x 64: one SIMD-group per matrix ---- */
 
@@ -90,7 +82,7 @@ static const struct small_kernel small_kernels[][2] = {
                 {"eigh_jacobi_64", 2 * 64 * 64, 2 * 64}},
 };
 
-static void small(struct igo_call *call, const struct plan *plan) {
+static void small(struct igo_call *call, const struct eigh_plan *plan) {
     const uint64_t n = plan->args.n;
     const struct small_kernel *kernel = &small_kernels[plan->jacobi  ? JACOBI
                                                        : plan->quick ? QUICK
@@ -106,8 +98,8 @@ static void small(struct igo_call *call, const struct plan *plan) {
         struct eigh_args args = plan->args;
         args.count = (uint32_t)(plan->count - at < most ? plan->count - at : most);
         args.per_group = plan->simd;
-        ingot_tensor a = part_of(&plan->a, at, n * n), values = part_of(&plan->values, at, n),
-                     vectors = part_of(&plan->vectors, at, n * n);
+        ingot_tensor a = eigh_part(&plan->a, at, n * n), values = eigh_part(&plan->values, at, n),
+                     vectors = eigh_part(&plan->vectors, at, n * n);
         struct igo_launch launch = {.kernel = kernel->name, .whole_simdgroups = true};
         igo_launch_tensor(&launch, &a, NULL);
         igo_launch_tensor(&launch, &values, NULL);
@@ -166,7 +158,7 @@ static uint32_t divide_up(uint32_t x, uint32_t by) {
     return (x + by - 1) / by;
 }
 
-static void tridiagonal(struct igo_call *call, const struct plan *plan, struct eigh_args args,
+static void tridiagonal(struct igo_call *call, const struct eigh_plan *plan, struct eigh_args args,
                         const struct scratch *s, const ingot_tensor *a, const ingot_tensor *values,
                         const ingot_tensor *vectors) {
     const uint32_t n = args.n, tiles = args.ld / 32, per_group = 4 * plan->rows;
@@ -204,8 +196,11 @@ static ingot_tensor floats(struct igo_call *call, uint64_t count) {
     return igo_scratch_tensor(call, INGOT_SCALAR_F32, 1, shape);
 }
 
-static void large(struct igo_call *call, const struct plan *plan) {
+static void large(struct igo_call *call, const struct eigh_plan *plan) {
     struct eigh_args args = plan->args;
+    if (plan->has_vectors && plan->divide && args.n >= plan->divide && eigh_divide(call, plan)) {
+        return;
+    }
     const uint64_t n = args.n;
     args.ld = (uint32_t)(n + 31) / 32 * 32;
     args.tile =
@@ -224,8 +219,8 @@ static void large(struct igo_call *call, const struct plan *plan) {
                         floats(call, most * sweeps)};
     for (uint64_t at = 0; at < plan->count && !call->failed; at += most) {
         args.count = (uint32_t)(plan->count - at < most ? plan->count - at : most);
-        ingot_tensor a = part_of(&plan->a, at, n * n), values = part_of(&plan->values, at, n),
-                     vectors = part_of(&plan->vectors, at, n * n);
+        ingot_tensor a = eigh_part(&plan->a, at, n * n), values = eigh_part(&plan->values, at, n),
+                     vectors = eigh_part(&plan->vectors, at, n * n);
         tridiagonal(call, plan, args, &s, &a, &values, &vectors);
     }
     const ingot_tensor *const all[] = {&s.state, &s.work, &s.q, &s.turns, &s.sweeps};
@@ -238,7 +233,7 @@ static void large(struct igo_call *call, const struct plan *plan) {
 
 void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_tensor *a,
               const ingot_tensor *values, const ingot_tensor *vectors) {
-    const struct plan plan = {
+    const struct eigh_plan plan = {
         .args = {.n = n, .vectors = 1},
         .count = count,
         .a = *a,
@@ -248,6 +243,7 @@ void igo_eigh(struct igo_call *call, uint32_t n, uint64_t count, const ingot_ten
         .rows = knobs[KNOB_ROWS].fallback,
         .quick = igo_has_fast_reciprocal_root(call),
         .whole = igo_has_concurrent_simdgroups(call) ? WHOLE : 0,
+        .divide = igo_has_concurrent_simdgroups(call) ? SMALL + 1 : 0,
     };
     if (!call->failed) {
         large(call, &plan);
@@ -296,7 +292,7 @@ ingot_status ingot_op_eigh(ingot_ops *ops, ingot_stream *stream, const ingot_eig
         igo_view_output(&call, desc->vectors, &vectors);
     }
     if (!call.failed) {
-        const struct plan plan = {
+        const struct eigh_plan plan = {
             .args = {.n = n, .upper = desc->upper, .vectors = desc->vectors != NULL},
             .count = (uint64_t)igo_batch(desc->a, 2),
             .a = a.tensor,
@@ -308,6 +304,7 @@ ingot_status ingot_op_eigh(ingot_ops *ops, ingot_stream *stream, const ingot_eig
             .jacobi = igo_knob(&call, KNOB_JACOBI),
             .quick = igo_knob(&call, KNOB_QUICK),
             .whole = igo_knob(&call, KNOB_WHOLE),
+            .divide = igo_knob(&call, KNOB_DIVIDE),
         };
         if (n <= SMALL) {
             small(&call, &plan);

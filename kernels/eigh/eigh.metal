@@ -4,6 +4,7 @@ using namespace metal;
 #include "common/spectral.h"
 #include "eigh/eigh_args.h"
 #include "eigh/tridiagonal.h"
+#include "eigh/divide.h"
 
 // ---- up to 64 x 64: two-sided Jacobi, one matrix per SIMD-group --------------------------------
 //
@@ -43,7 +44,7 @@ inline float jacobi_round(P a, P v, threadgroup float2 *turns, thread float *dia
         diagonal[c] -= t * x;
         turns[j] = float2(cosine[c], sine[c]);
     }
-    simdgroup_barrier(mem_flags::mem_threadgroup);
+    simdgroup_barrier(mem_flags::mem_threadgroup | mem_flags::mem_device);
     uint top = 31 - clz(r), low = (1u << top) - 1;
     for (uint k = 0; k < half_count; k++) {
         uint p = ((k & ~low) << 1) | (k & low), q = p ^ r;

@@ -19,6 +19,18 @@ struct eigh_args {
     uint32_t sweeps;    /* likewise */
 };
 
+/* Divide and conquer: rows b * n >> levels are where leaf b begins; at `level` 1 << level leaves
+ * are joined. */
+struct eigh_divide_args {
+    uint32_t n, ld;
+    uint32_t levels, level;
+    uint32_t turn; /* which of two arrays of values is the present one */
+};
+/* Floats of scratch memory: arrays of ld for joins, and what a leaf has. */
+#define EIGH_JOINT_ARRAYS 14
+#define EIGH_LEAF         32
+#define EIGH_LEAF_FLOATS  (33 * 32 + 64)
+
 /* Scalars of one matrix, at the start of its `state`. */
 struct eigh_state {
     float scale;

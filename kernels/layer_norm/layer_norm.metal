@@ -83,7 +83,11 @@ kernel void layer_norm(device const T *x [[buffer(0)]],
     const float shift = -s.error * s.rstd;
     if (me == 0) {
         if (args.save_mean) {
-            mean_out[row] = s.mean + s.error;
+            float saved = s.mean + s.error;
+            if constexpr (ONE_PASS) { // the error may be a deviation: its own rounding counts
+                saved += mean_of(fma(-s.error, float(columns), sums.x), columns);
+            }
+            mean_out[row] = saved;
         }
         if (args.save_rstd) {
             rstd_out[row] = s.rstd;

@@ -8,7 +8,7 @@
 #include "qr/qr.h"
 #include "triangular/triangular.h"
 
-enum { KNOB_SIMD, KNOB_PANEL, KNOB_FIRST };
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_FIRST, KNOB_PRODUCTS };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups that share a matrix",
@@ -24,6 +24,11 @@ static const ingot_ops_knob knobs[] = {
      .power_of_two = true},
     {.name = "first",
      .help = "1: QR without pivoting first, which is enough where it shows full rank",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
+    {.name = "products",
+     .help = "1: that QR and the triangles in products over many threadgroups",
      .fallback = 0,
      .minimum = 0,
      .maximum = 1},
@@ -119,12 +124,18 @@ static void solve_full_rank(struct igo_call *call, const ingot_tensor *r, const 
     igo_launch_tensor(&identity, &inverse, NULL);
     igo_launch_bytes(&identity, &args, sizeof args);
     igo_dispatch(call, &identity);
-    struct igo_triangular system = {
-        .a = r, .b = &inverse, .x = &inverse, .n = n, .upper = true, .simds = 1};
+    const bool products = igo_knob(call, KNOB_PRODUCTS);
+    struct igo_triangular system = {.a = r,
+                                    .b = &inverse,
+                                    .x = &inverse,
+                                    .n = n,
+                                    .upper = true,
+                                    .simds = 1,
+                                    .blocks = products ? FIRST_LEAST : 0};
     igo_triangular_solve(call, &system);
 
-    struct igo_launch decide = {.kernel = "lstsq_decide",
-                                .group = {32, 1, 1},
+    struct igo_launch decide = {.kernel = products ? "lstsq_decide_shared" : "lstsq_decide",
+                                .group = {products ? 1024 : 32, 1, 1},
                                 .threadgroups = {batch, 1, 1},
                                 .whole_simdgroups = true};
     igo_launch_tensor(&decide, r, NULL);
@@ -148,7 +159,9 @@ static void solve_full_rank(struct igo_call *call, const ingot_tensor *r, const 
 static void solve_reduced(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
                           const ingot_tensor *x, const ingot_arg *rank, float rcond) {
     const int64_t n = igo_matrix_columns(a);
-    const struct igo_qr_launch how = {.panel_simds = igo_knob(call, KNOB_PANEL), .apply_simds = 1};
+    const struct igo_qr_launch how = {.panel_simds = igo_knob(call, KNOB_PANEL),
+                                      .apply_simds = 1,
+                                      .products = igo_knob(call, KNOB_PRODUCTS)};
     struct igo_float_view dense = {0};
     struct igo_qr qr = {0};
     ingot_tensor shape = *a;

@@ -331,5 +331,51 @@ kernel void lstsq_decide(device const float *r [[buffer(0)]],
         ranks[matrix] = least > 2 * args.rcond * largest ? int(n) : -1; // 2: room for rounding
 }
 
+// The same by a threadgroup of 1024 per matrix.
+[[max_total_threads_per_threadgroup(1024)]]
+kernel void lstsq_decide_shared(device const float *r [[buffer(0)]],
+                                device const float *inverse [[buffer(1)]],
+                                device int *ranks [[buffer(2)]],
+                                constant lstsq_args &args [[buffer(3)]],
+                                uint matrix [[threadgroup_position_in_grid]],
+                                uint simd [[simdgroup_index_in_threadgroup]],
+                                uint lane [[thread_index_in_simdgroup]]) {
+    threadgroup float columns[32], rows[32];
+    const ulong n = args.columns;
+    r += matrix * n * n;
+    inverse += matrix * n * n;
+    float column = 0, row = 0; // the largest squares
+    for (ulong first = simd * 32; first < n; first += 1024) {
+        const bool inside = first + lane < n;
+        float sums[4] = {0, 0, 0, 0};
+        for (ulong i = 0; i < min(first + 32, n); i += 4)
+            for (uint q = 0; q < 4; q++) {
+                const float x = inside && i + q < n ? r[(i + q) * n + first + lane] : 0;
+                sums[q] = fma(x, x, sums[q]);
+            }
+        column = max(column, (sums[0] + sums[1]) + (sums[2] + sums[3]));
+    }
+    for (ulong i = simd; i < n; i += 32) {
+        float square = 0;
+        for (ulong first = i / 32 * 32; first < n; first += 32) {
+            const float x = first + lane < n ? inverse[i * n + first + lane] : 0;
+            square = fma(x, x, square);
+        }
+        square = simd_sum(square);
+        row = square > row || isnan(square) ? square : row;
+    }
+    column = simd_max(column);
+    if (lane == 0) {
+        columns[simd] = column;
+        rows[simd] = row;
+    }
+    threadgroup_barrier(mem_flags::mem_threadgroup);
+    column = simd_max(columns[lane]);
+    const bool unknown = simd_any(isnan(rows[lane]));
+    const float largest = sqrt(column), least = 1 / sqrt(simd_max(rows[lane]));
+    if (simd == 0 && lane == 0)
+        ranks[matrix] = !unknown && least > 2 * args.rcond * largest ? int(n) : -1;
+}
+
 INSTANTIATE_KERNEL("lstsq_alone", lstsq<false>)
 INSTANTIATE_KERNEL("lstsq_shared", lstsq<true>)

@@ -1,13 +1,14 @@
 /* lu and solve on the host: one matrix per SIMD-group, or the blocked form in panels of 32 columns.
  */
-#include "lu/lu_args.h"
+#include "lu/lu.h"
 
 #include "common/float_view.h"
 #include "common/matrices.h"
 #include "convert/convert.h"
+#include "lu/lu_args.h"
 #include "triangular/triangular.h"
 
-enum { KNOB_SIMD, KNOB_PANEL, KNOB_WHOLE, KNOB_TINY };
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_WHOLE, KNOB_TINY, KNOB_PRODUCTS };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -31,6 +32,11 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 0,
      .minimum = 0,
      .maximum = LU_TINY},
+    {.name = "products",
+     .help = "1: larger ones of up to 4096 rows with products over many threadgroups",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
 };
 
 enum { LU, SOLVE };
@@ -261,6 +267,10 @@ static void launch_back(struct igo_call *call, const ingot_tensor *lu, const ing
     igo_dispatch(call, &launch);
 }
 
+static bool takes_products(const struct igo_call *call, int64_t rows) {
+    return igo_knob(call, KNOB_PRODUCTS) && rows <= LU_COLUMNS_ROWS;
+}
+
 /* Factors `lu` in place. Returns whether x, when given, went through it. */
 static bool lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingot_tensor *x,
                        const ingot_arg *pivots, const ingot_arg *info) {
@@ -273,6 +283,18 @@ static bool lu_blocked(struct igo_call *call, const ingot_tensor *lu, const ingo
         .args = {.rows = rows, .columns = columns, .steps = least(rows, columns)}};
     if (launch_whole(call, &f, x)) {
         return true;
+    }
+    if (takes_products(call, rows)) {
+        const struct lu_matrices all = {.memory = {.buffer = lu->buffer, .offset = lu->offset},
+                                        .batch = f.batch,
+                                        .rows = rows,
+                                        .columns = columns,
+                                        .stride = columns,
+                                        .steps = f.args.steps,
+                                        .pivots = *pivots,
+                                        .info = *info};
+        lu_in_products(call, &all);
+        return false;
     }
     f.transposed = igo_scratch(call, sizeof(float) * (uint64_t)f.batch * rows * LU_PANEL);
     for (; f.args.first < f.args.steps && !call->failed; f.args.first += LU_PANEL) {
@@ -308,6 +330,54 @@ static void launch_columns(struct igo_call *call, const char *kernel, const ingo
 
 static bool same_memory(const ingot_tensor *a, const ingot_tensor *b) {
     return a->buffer == b->buffer && a->offset == b->offset;
+}
+
+/* Columns from `first` on of [a b], whose rows are `row` long, with the shape of `like`. */
+static ingot_tensor columns_of(const ingot_tensor *like, ingot_buffer *buffer, int64_t first,
+                               int64_t row) {
+    ingot_tensor t = *like;
+    t.buffer = buffer;
+    t.offset = sizeof(float) * (uint64_t)first;
+    t.strides[t.rank - 1] = 1;
+    t.strides[t.rank - 2] = row;
+    int64_t stride = row * igo_matrix_rows(like);
+    for (uint32_t i = t.rank - 2; i-- > 0; stride *= t.shape[i]) {
+        t.strides[i] = stride;
+    }
+    return t;
+}
+
+/* The right-hand sides go through the factorisation as columns of the matrix: [a b]. */
+static void solve_in_products(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
+                              const ingot_tensor *x, const ingot_arg *info) {
+    const int64_t n = igo_matrix_rows(a), batch = igo_batch(a, 2), row = n + igo_matrix_columns(x);
+    ingot_buffer *all = igo_scratch(call, sizeof(float) * (uint64_t)(batch * n * row));
+    ingot_buffer *pivots = igo_scratch(call, sizeof(int32_t) * (uint64_t)(batch * n));
+    if (!call->failed) {
+        const ingot_tensor left = columns_of(a, all, 0, row), right = columns_of(x, all, n, row);
+        igo_convert(call, a, &left);
+        igo_convert(call, b, &right);
+        const struct lu_matrices matrices = {.memory = {.buffer = all},
+                                             .batch = (uint32_t)batch,
+                                             .rows = (uint32_t)n,
+                                             .columns = (uint32_t)row,
+                                             .stride = (uint32_t)row,
+                                             .steps = (uint32_t)n,
+                                             .pivots = {.buffer = pivots},
+                                             .info = *info};
+        lu_in_products(call, &matrices);
+        igo_convert(call, &right, x);
+        const struct igo_triangular system = {
+            .a = &left, .b = x, .x = x, .n = n, .upper = true, .blocks = 1, .a_row = row};
+        igo_triangular_solve(call, &system);
+        launch_columns(call, "solve_clear", x, info);
+    }
+    if (all) {
+        igo_scratch_release(call, all);
+    }
+    if (pivots) {
+        igo_scratch_release(call, pivots);
+    }
 }
 
 static void solve_blocked(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *b,
@@ -473,6 +543,9 @@ ingot_status ingot_op_solve(ingot_ops *ops, ingot_stream *stream, const ingot_so
     igo_view_output(&call, desc->x, &x);
     if (!call.failed && n <= SMALL) {
         solve_small(&call, &a.tensor, &b.tensor, &x.tensor, &info);
+    } else if (!call.failed && n > igo_knob(&call, KNOB_WHOLE) && takes_products(&call, n) &&
+               igo_count(&x.tensor) > 0) {
+        solve_in_products(&call, &a.tensor, &b.tensor, &x.tensor, &info);
     } else if (!call.failed) {
         solve_blocked(&call, &a.tensor, &b.tensor, &x.tensor, &info);
     }

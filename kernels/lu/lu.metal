@@ -668,3 +668,4 @@ kernel void solve_clear(device float *x [[buffer(0)]],
 }
 
 #include "lu/lu_per_threadgroup.h"
+#include "lu/lu_products.h"

@@ -11,6 +11,10 @@
 #define LU_WHOLE_PANEL   16
 #define LU_WHOLE_ROWS    448
 #define LU_WHOLE_COLUMNS 1024
+/* The most rows of the form for few large matrices: 8 for each of 512 threads. Columns, one per
+ * thread, whose rows one threadgroup exchanges. */
+#define LU_COLUMNS_ROWS     4096
+#define LU_EXCHANGE_THREADS 128
 /* The largest system that one lane takes. */
 #define LU_TINY 16
 /* Right-hand sides that a small system carries through the factorisation. */
@@ -35,6 +39,14 @@ struct lu_whole_args {
     uint32_t rows, columns;
     uint32_t steps; /* min(rows, columns) */
     uint32_t sides; /* columns of x, which go through the factorisation */
+};
+
+/* A panel of few large matrices, of which rows may be longer than the columns that are factored. */
+struct lu_columns_args {
+    uint64_t matrix; /* from matrix to matrix */
+    uint32_t rows, columns, stride;
+    uint32_t first, width;
+    uint32_t steps;
 };
 
 struct lu_permute_args {

@@ -28,6 +28,7 @@ inline uint whole_factor(device float *lu, uint stride, device int *pivots,
     for (uint k = 0; k < WHOLE_PANEL; k++) {
         row[k] = active && k < width ? lu[thread_row * stride + k] : 0;
     }
+    threadgroup_barrier(mem_flags::mem_device); // rows go to the places of others
 #pragma unroll
     for (uint j = 0; j < WHOLE_PANEL; j++) {
         if (j < width) {

@@ -6,7 +6,7 @@
 // through the whole panel, whose sums fit the vector registers of a CPU.
 // matmul_packed: both operands are first laid out in the order in which they are used, which pays for
 // large products on CPUs, whose caches suffer from rows that lie far apart.
-// matmul_panels, matmul_pairs, matmul_spans: other ways for CPUs; see their headers.
+// matmul_panels, matmul_pairs, matmul_units, matmul_spans: other ways for CPUs; see their headers.
 // matmul_columns, matmul_dots: up to ROWS rows of a, for b as it stands and for b transposed. They read b
 // once, straight from memory.
 // matmul_reduce: adds up the parts of k.
@@ -166,6 +166,8 @@ kernel void matmul_tiles(device const T *a [[buffer(0)]], device const T *b [[bu
 
 #include "matmul/matmul_blocks.h"
 #include "matmul/matmul_blocks_float.h"
+#include "matmul/matmul_floats.h"
+#include "matmul/matmul_strips.h"
 #include "matmul/matmul_warpgroups.h"
 
 // ---- packed operands -----------------------------------------------------------------------
@@ -273,6 +275,8 @@ kernel void matmul_packed(device const float *a [[buffer(0)]], device const floa
 
 #include "matmul/matmul_pairs.h"
 #include "matmul/matmul_pairs_kernels.h"
+#include "matmul/matmul_units.h"
+#include "matmul/matmul_units_kernels.h"
 #include "matmul/matmul_panels.h"
 #include "matmul/matmul_spans.h"
 
@@ -466,10 +470,86 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     uint column = position.x, row = position.y, matrix = position.z;
     if (column >= args.n)
         return;
+    const ulong plane = ulong(args.batch) * args.m * args.n;
+    sums += (ulong(matrix) * args.m + row) * args.n + column;
     float sum = 0;
-    for (uint part = 0; part < args.parts; part++)
-        sum += sums[((ulong(part) * args.batch + matrix) * args.m + row) * args.n + column];
+    uint part = 0;
+    for (; part + 4 <= args.parts; part += 4) { // four loads at a time, added in their order
+        float next[4];
+#pragma unroll
+        for (uint i = 0; i < 4; i++)
+            next[i] = sums[(part + i) * plane];
+#pragma unroll
+        for (uint i = 0; i < 4; i++)
+            sum += next[i];
+    }
+    for (; part < args.parts; part++)
+        sum += sums[part * plane];
     finish(sum, row, column, bias, out + matrix * args.out_batch, args);
+}
+
+// Eight neighbours, which begin at a multiple of 16 bytes.
+template <typename T>
+inline void store_eight(device T *to, thread const float (&value)[LANE_ELEMENTS]) {
+    uint4 words;
+#pragma unroll
+    for (uint i = 0; i < 4; i++)
+        words[i] = as_type<uint>(vec<T, 2>(float2(value[2 * i], value[2 * i + 1])));
+    *(device uint4 *)to = words;
+}
+
+inline void store_eight(device float *to, thread const float (&value)[LANE_ELEMENTS]) {
+    *(device float4 *)to = float4(value[0], value[1], value[2], value[3]);
+    *(device float4 *)(to + 4) = float4(value[4], value[5], value[6], value[7]);
+}
+
+// The same for GPUs: a thread makes eight neighbours, as few threadgroups as there can be.
+template <typename T>
+kernel void matmul_gather(device const float *sums [[buffer(0)]],
+                          device const T *bias [[buffer(1)]], device T *out [[buffer(2)]],
+                          constant matmul_args &args [[buffer(3)]],
+                          uint3 position [[thread_position_in_grid]]) {
+    const uint along = (args.n + LANE_ELEMENTS - 1) / LANE_ELEMENTS;
+    const ulong line = position.x / along, plane = ulong(args.batch) * args.m * args.n;
+    const uint column = position.x % along * LANE_ELEMENTS, row = uint(line % args.m);
+    if (line >= ulong(args.batch) * args.m)
+        return;
+    sums += line * args.n + column;
+    out += line / args.m * args.out_batch;
+    const uint count = min(args.n - column, LANE_ELEMENTS);
+    float total[LANE_ELEMENTS] = {};
+    if (args.n % LANE_ELEMENTS == 0) {
+#pragma unroll 4
+        for (uint part = 0; part < args.parts; part++) {
+            device const float4 *from = (device const float4 *)(sums + part * plane);
+            const float4 low = from[0], high = from[1];
+#pragma unroll
+            for (uint e = 0; e < 4; e++) {
+                total[e] += low[e];
+                total[4 + e] += high[e];
+            }
+        }
+    } else {
+#pragma unroll 2
+        for (uint part = 0; part < args.parts; part++)
+#pragma unroll
+            for (uint e = 0; e < LANE_ELEMENTS; e++)
+                total[e] += sums[part * plane + min(e, count - 1)];
+    }
+    if (args.out_loose || args.out_transposed || count < LANE_ELEMENTS) {
+#pragma unroll
+        for (uint e = 0; e < LANE_ELEMENTS; e++)
+            if (e < count)
+                finish(total[e], row, column + e, bias, out, args);
+        return;
+    }
+#pragma unroll
+    for (uint e = 0; e < LANE_ELEMENTS; e++) {
+        if (args.has_bias)
+            total[e] += float(args.bias_step ? bias[column + e] : bias[0]);
+        total[e] = epilogue(total[e], args.epilogue);
+    }
+    store_eight(out + row * args.out_stride + column, total);
 }
 
 // ---- instances -----------------------------------------------------------------------------
@@ -496,7 +576,8 @@ kernel void matmul_reduce(device const float *sums [[buffer(0)]],
     INSTANTIATE_KERNEL("matmul_packed_48_" #name, matmul_packed<T, 8, 48>)                         \
     INSTANTIATE_KERNEL("matmul_packed_32_" #name, matmul_packed<T, 8, 32>)                         \
     INSTANTIATE_KERNEL("matmul_spans_1_" #name, matmul_spans<T, 1, 1024, 8>)                       \
-    INSTANTIATE_KERNEL("matmul_reduce_" #name, matmul_reduce<T>)
+    INSTANTIATE_KERNEL("matmul_reduce_" #name, matmul_reduce<T>)                                   \
+    INSTANTIATE_KERNEL("matmul_gather_" #name, matmul_gather<T>)
 TILES(f32, float)
 TILES(f16, half)
 TILES(bf16, bfloat)
@@ -506,19 +587,59 @@ INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
 INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
 INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
 INSTANTIATE_KERNEL("matmul_spans_4_f32", matmul_spans<float, 4, 1024, 4>)
+INSTANTIATE_KERNEL("matmul_units_f16", matmul_units<half, 128, 192>)
+INSTANTIATE_KERNEL("matmul_units_bf16", matmul_units<bfloat, 128, 384>)
+INSTANTIATE_KERNEL("matmul_units_rows_f16", matmul_units_rows<half, 128, 128>)
+INSTANTIATE_KERNEL("matmul_units_rows_bf16", matmul_units_rows<bfloat, 128, 256>)
+INSTANTIATE_KERNEL("matmul_units_columns_f16", matmul_units_columns<half, 128, 128>)
+INSTANTIATE_KERNEL("matmul_units_columns_bf16", matmul_units_columns<bfloat, 128, 256>)
+INSTANTIATE_KERNEL("matmul_units_left_f16", matmul_units_left<half>)
+INSTANTIATE_KERNEL("matmul_units_left_bf16", matmul_units_left<bfloat>)
+INSTANTIATE_KERNEL("matmul_units_right_f16", matmul_units_right<half>)
+INSTANTIATE_KERNEL("matmul_units_right_bf16", matmul_units_right<bfloat>)
 INSTANTIATE_KERNEL("matmul_panels_48_f32", matmul_panels<float, float, 12, 1, 6>)
+INSTANTIATE_KERNEL("matmul_panels_48_f16", matmul_panels<half, float, 12, 1, 6>)
 INSTANTIATE_KERNEL("matmul_panels_48_bf16", matmul_panels<bfloat, bfloat, 12, 1, 6>)
 INSTANTIATE_KERNEL("matmul_panels_32_f32", matmul_panels<float, float, 12, 1, 4>)
+INSTANTIATE_KERNEL("matmul_panels_32_f16", matmul_panels<half, float, 12, 1, 4>)
 INSTANTIATE_KERNEL("matmul_panels_32_bf16", matmul_panels<bfloat, bfloat, 12, 1, 4>)
 INSTANTIATE_KERNEL("matmul_panels_16_f32", matmul_panels<float, float, 12, 1, 2>)
+INSTANTIATE_KERNEL("matmul_panels_16_f16", matmul_panels<half, float, 12, 1, 2>)
 INSTANTIATE_KERNEL("matmul_panels_16_bf16", matmul_panels<bfloat, bfloat, 12, 1, 2>)
 INSTANTIATE_KERNEL("matmul_panels_8_f32", matmul_panels<float, float, 12, 2, 1>)
+INSTANTIATE_KERNEL("matmul_panels_8_f16", matmul_panels<half, float, 12, 2, 1>)
 INSTANTIATE_KERNEL("matmul_panels_8_bf16", matmul_panels<bfloat, bfloat, 12, 2, 1>)
-INSTANTIATE_KERNEL("matmul_warpgroups_128x256_f16", matmul_warpgroups<half, 2, 32>)
-INSTANTIATE_KERNEL("matmul_warpgroups_128x256_bf16", matmul_warpgroups<bfloat, 2, 32>)
+#define WARPGROUPS(rows, columns)                                                                  \
+    INSTANTIATE_KERNEL("matmul_warpgroups_" #rows "x" #columns "_f16",                             \
+                       matmul_warpgroups<half, 2, columns / TILE, 2 * rows>)                       \
+    INSTANTIATE_KERNEL("matmul_warpgroups_" #rows "x" #columns "_bf16",                            \
+                       matmul_warpgroups<bfloat, 2, columns / TILE, 2 * rows>)
+WARPGROUPS(128, 256)
+WARPGROUPS(128, 128)
+WARPGROUPS(128, 64)
+WARPGROUPS(64, 128)
+WARPGROUPS(64, 64)
 INSTANTIATE_KERNEL("matmul_blocks_64_f16", matmul_blocks<half, 64>)
 INSTANTIATE_KERNEL("matmul_blocks_64_bf16", matmul_blocks<bfloat, 64>)
 INSTANTIATE_KERNEL("matmul_blocks_128_f16", matmul_blocks<half, 128>)
 INSTANTIATE_KERNEL("matmul_blocks_128_bf16", matmul_blocks<bfloat, 128>)
 INSTANTIATE_KERNEL("matmul_blocks_256_f16", matmul_blocks<half, 256>)
 INSTANTIATE_KERNEL("matmul_blocks_256_bf16", matmul_blocks<bfloat, 256>)
+#define STRIPS(rows, columns, deep)                                                                \
+    INSTANTIATE_KERNEL("matmul_strips_" #rows "x" #columns "_f16",                                 \
+                       matmul_strips<half, rows, columns, deep>)                                   \
+    INSTANTIATE_KERNEL("matmul_strips_" #rows "x" #columns "_bf16",                                \
+                       matmul_strips<bfloat, rows, columns, deep>)
+STRIPS(16, 32, 4)
+STRIPS(32, 32, 4)
+STRIPS(64, 64, 1)
+#define LOOSE(rows)                                                                                \
+    INSTANTIATE_KERNEL("matmul_loose_" #rows "x64_f16", matmul_loose<half, rows>)                  \
+    INSTANTIATE_KERNEL("matmul_loose_" #rows "x64_bf16", matmul_loose<bfloat, rows>)
+LOOSE(16)
+LOOSE(32)
+LOOSE(64)
+INSTANTIATE_KERNEL("matmul_floats_16x128_f32", matmul_floats<16, 128, 4, 4, 512>)
+INSTANTIATE_KERNEL("matmul_floats_32x128_f32", matmul_floats<32, 128, 8, 4, 512>)
+INSTANTIATE_KERNEL("matmul_floats_64x64_f32", matmul_floats<64, 64, 8, 4, 512>)
+INSTANTIATE_KERNEL("matmul_floats_128x128_f32", matmul_floats<128, 128, 8, 8, 512>)

@@ -25,10 +25,15 @@ constexpr constant uint BLOCK_STEPS = BLOCK_DEPTH / BLOCK_STEP, COPY_STEPS = BLO
 /* What a SIMD-group needs of threadgroup memory for half of its sums. */
 constexpr constant uint PUT_FLOATS = BLOCK_TILES / 2 * TILE * (BLOCK_TILES + 1) * TILE;
 
+/* What lines of so many elements have, in whole pieces. */
+inline uint whole_pieces(uint count) {
+    return (count + LANE_ELEMENTS - 1) / LANE_ELEMENTS * LANE_ELEMENTS;
+}
+
 /* One thread's part of a panel of COUNT rows or columns: pieces of every lines()-th line of a
  * matrix whose lines are along k (deep) or along m or n. */
-template <typename T, uint COUNT, uint THREADS> struct panel_copy {
-    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / THREADS;
+template <typename T, uint COUNT, uint THREADS, uint DEPTH = BLOCK_DEPTH> struct panel_copy {
+    static constexpr constant uint PIECES = COUNT * DEPTH / LANE_ELEMENTS / THREADS;
     bool deep;
     device const T *from;
     ulong stride;
@@ -36,20 +41,21 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
     uint to;
 
     uint along() thread const {
-        return (deep ? BLOCK_DEPTH : COUNT) / LANE_ELEMENTS;
+        return (deep ? DEPTH : COUNT) / LANE_ELEMENTS;
     }
     uint lines() thread const {
         return THREADS / along();
     }
     uint width() thread const {
-        return deep ? DEEP_LINE : COUNT + LANE_ELEMENTS;
+        return (deep ? DEPTH : COUNT) + LANE_ELEMENTS;
     }
     void begin(device const T *matrix, uint first, uint count, uint me) thread {
         const uint x = me % along() * LANE_ELEMENTS, y = me / along();
         line = first + y;
         last = count - 1;
         to = y * width() + x;
-        from = matrix + (deep ? x : y * stride + min(first + x, count - LANE_ELEMENTS));
+        from =
+            matrix + (deep ? x : y * stride + min(first + x, whole_pieces(count) - LANE_ELEMENTS));
     }
     /* What of it goes with one step of the panel before: all with the first COPY_STEPS. */
     void part(threadgroup T *panel, uint step) thread const {
@@ -58,6 +64,12 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
             const ulong at = (deep ? min(line + i * lines(), last) : i * lines()) * stride;
             *(threadgroup uint4 *)(panel + to + i * lines() * width()) =
                 *(device const uint4 *)(from + at);
+        }
+    }
+    void all(threadgroup T *panel) thread const {
+#pragma unroll
+        for (uint step = 0; step < COPY_STEPS; step++) {
+            part(panel, step);
         }
     }
     /* A panel of which the matrix has only `depth` of k; the others are zeros. */
@@ -78,7 +90,51 @@ template <typename T, uint COUNT, uint THREADS> struct panel_copy {
     }
 };
 
-/* Operands of one step. */
+/* Operands of one step, of panels whose lines go along k (DEEP_LINE) or along rows or columns. */
+template <uint FLAT_LINE, uint DEEP_LINE, typename T, uint TALL>
+inline void load_left(thread simdgroup_matrix<T, 8, 8> (&left)[2][TALL], threadgroup const T *a,
+                      uint k) {
+#pragma unroll
+    for (uint i = 0; i < TALL; i++)
+#pragma unroll
+        for (uint h = 0; h < 2; h++) {
+            if (block_a_transposed) {
+                simdgroup_load(left[h][i], a + (k + h * TILE) * FLAT_LINE + i * TILE, FLAT_LINE,
+                               ulong2(0), true);
+            } else {
+                simdgroup_load(left[h][i], a + i * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE);
+            }
+        }
+}
+template <uint FLAT_LINE, uint DEEP_LINE, typename T, uint WIDE>
+inline void load_right(thread simdgroup_matrix<T, 8, 8> (&right)[2][WIDE], threadgroup const T *b,
+                       uint k) {
+#pragma unroll
+    for (uint j = 0; j < WIDE; j++)
+#pragma unroll
+        for (uint h = 0; h < 2; h++) {
+            if (block_b_transposed) {
+                simdgroup_load(right[h][j], b + j * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE,
+                               ulong2(0), true);
+            } else {
+                simdgroup_load(right[h][j], b + (k + h * TILE) * FLAT_LINE + j * TILE, FLAT_LINE);
+            }
+        }
+}
+template <typename T, uint TALL, uint WIDE>
+inline void add_tiles(thread simdgroup_float8x8 (&sum)[TALL][WIDE],
+                      thread const simdgroup_matrix<T, 8, 8> (&left)[2][TALL],
+                      thread const simdgroup_matrix<T, 8, 8> (&right)[2][WIDE]) {
+#pragma unroll
+    for (uint j = 0; j < WIDE; j++)
+#pragma unroll
+        for (uint i = 0; i < TALL; i++)
+#pragma unroll
+            for (uint h = 0; h < 2; h++) {
+                simdgroup_multiply_accumulate(sum[i][j], left[h][i], right[h][j], sum[i][j]);
+            }
+}
+
 template <typename T, uint A_LINE> struct block_tiles {
     simdgroup_matrix<T, 8, 8> left[2][BLOCK_TILES], right[2][BLOCK_TILES];
 
@@ -91,38 +147,11 @@ template <typename T, uint A_LINE> struct block_tiles {
             }
     }
     void load(threadgroup const T *a, threadgroup const T *b, uint k) thread {
-#pragma unroll
-        for (uint i = 0; i < BLOCK_TILES; i++)
-#pragma unroll
-            for (uint h = 0; h < 2; h++) {
-                if (block_a_transposed) {
-                    simdgroup_load(left[h][i], a + (k + h * TILE) * A_LINE + i * TILE, A_LINE,
-                                   ulong2(0), true);
-                } else {
-                    simdgroup_load(left[h][i], a + i * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE);
-                }
-            }
-#pragma unroll
-        for (uint j = 0; j < BLOCK_TILES; j++)
-#pragma unroll
-            for (uint h = 0; h < 2; h++) {
-                if (block_b_transposed) {
-                    simdgroup_load(right[h][j], b + j * TILE * DEEP_LINE + k + h * TILE, DEEP_LINE,
-                                   ulong2(0), true);
-                } else {
-                    simdgroup_load(right[h][j], b + (k + h * TILE) * B_LINE + j * TILE, B_LINE);
-                }
-            }
+        load_left<A_LINE, DEEP_LINE>(left, a, k);
+        load_right<B_LINE, DEEP_LINE>(right, b, k);
     }
     void add(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]) thread {
-#pragma unroll
-        for (uint j = 0; j < BLOCK_TILES; j++)
-#pragma unroll
-            for (uint i = 0; i < BLOCK_TILES; i++)
-#pragma unroll
-                for (uint h = 0; h < 2; h++) {
-                    simdgroup_multiply_accumulate(sum[i][j], left[h][i], right[h][j], sum[i][j]);
-                }
+        add_tiles(sum, left, right);
     }
 };
 
@@ -145,6 +174,29 @@ inline void add_panel(thread simdgroup_float8x8 (&sum)[BLOCK_TILES][BLOCK_TILES]
     }
 }
 
+/* As put_part, where the rows of the result begin anywhere: element by element. */
+template <typename T, uint TALL, uint WIDE, uint I, uint J>
+inline void put_singly(thread simdgroup_float8x8 (&sum)[I][J], uint i0, uint j0,
+                       threadgroup float *lines, uint row0, uint column0, ulong plane,
+                       device const T *bias, device T *out, device uchar *parts,
+                       constant matmul_args &args, uint lane) {
+    constexpr uint LINE = (WIDE + 1) * TILE, ACROSS = WIDE * TILE;
+#pragma unroll
+    for (uint i = 0; i < TALL; i++)
+#pragma unroll
+        for (uint j = 0; j < WIDE; j++) {
+            simdgroup_store(sum[i0 + i][j0 + j], lines + (i * LINE + j) * TILE, LINE);
+        }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+    for (uint e = lane; e < TALL * TILE * ACROSS; e += 32) {
+        const uint row = row0 + e / ACROSS, column = column0 + e % ACROSS;
+        if (row < args.m && column < args.n) {
+            put(lines[e / ACROSS * LINE + e % ACROSS], plane, row, column, bias, out, parts, args);
+        }
+    }
+    simdgroup_barrier(mem_flags::mem_threadgroup);
+}
+
 /* TALL by WIDE tiles of the sums of a SIMD-group, those from i0, j0 on, through `lines`, then in
  * pieces along the rows. row0, column0: where these are in the result. */
 template <typename T, uint TALL, uint WIDE, uint I, uint J>
@@ -156,6 +208,11 @@ inline void put_part(thread simdgroup_float8x8 (&sum)[I][J], uint i0, uint j0,
     const ulong plane = ulong(part) * args.batch + matrix;
     const uint column = column0 + lane % ALONG * LANE_ELEMENTS;
     out += matrix * args.out_batch;
+    if (args.out_loose) {
+        put_singly<T, TALL, WIDE>(sum, i0, j0, lines, row0, column0, plane, bias, out, parts, args,
+                                  lane);
+        return;
+    }
     float4 add[2] = {};
     if (args.has_bias && column < args.n)
 #pragma unroll

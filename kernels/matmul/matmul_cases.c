@@ -13,6 +13,7 @@ enum {
     ONE_B = 16,
     VIEW_A = 32, /* a is a transposed view: its strides say so, the descriptor does not */
     FAR = 64,    /* the batch of a is 2^31 elements apart */
+    ODD = 128,   /* all matrices begin at their buffer's second element */
 };
 
 #define NONE      INGOT_EPILOGUE_NONE
@@ -48,13 +49,19 @@ static const struct igh_case cases[] = {
     {.name = "300x500x129 relu", .n = {1, 300, 500, 129}, .f = {RELU}, .flags = TURN_B},
     {.name = "130x500x130 gelu", .n = {1, 130, 500, 130}, .f = {GELU}, .flags = WITH_BIAS},
     {.name = "257x289x65 gelu_tanh", .n = {1, 257, 289, 65}, .f = {GELU_TANH}, .flags = WITH_BIAS},
-    {.name = "60x1700x40", .n = {1, 60, 1700, 40}, .flags = WITH_BIAS},
+    {.name = "60x1700x40",
+     .n = {1, 60, 1700, 40},
+     .flags = WITH_BIAS,
+     .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "60x1700x41 nt silu", .n = {1, 60, 1700, 41}, .f = {SILU}, .flags = TURN_B},
     {.name = "57x1701x43 tt", .n = {1, 57, 1701, 43}, .flags = TURN_A | TURN_B},
     {.name = "64x70x1100 tn", .n = {1, 64, 70, 1100}, .flags = TURN_A},
     {.name = "200x13x90", .n = {1, 200, 13, 90}, .flags = WITH_BIAS},
     {.name = "13x200x90 nt gelu", .n = {1, 13, 200, 90}, .f = {GELU}, .flags = TURN_B | WITH_BIAS},
-    {.name = "40x200x90 nt", .n = {1, 40, 200, 90}, .flags = TURN_B | WITH_BIAS},
+    {.name = "40x200x90 nt",
+     .n = {1, 40, 200, 90},
+     .flags = TURN_B | WITH_BIAS,
+     .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "16x250x9000 nt, in parts", .n = {1, 16, 250, 9000}, .flags = TURN_B | WITH_BIAS},
     {.name = "100x101x2100, in parts", .n = {1, 100, 101, 2100}, .f = {RELU}, .flags = WITH_BIAS},
     {.name = "batch of 3, 100x110x70", .n = {3, 100, 110, 70}},
@@ -62,7 +69,10 @@ static const struct igh_case cases[] = {
     {.name = "batch of 3, 100x110x70, one b, tn", .n = {3, 100, 110, 70}, .flags = ONE_B | TURN_A},
     {.name = "batch of 32, 264x136x136", .n = {32, 264, 136, 136}, .flags = WITH_BIAS},
     {.name = "batch of 32, 264x136x136 tt", .n = {32, 264, 136, 136}, .flags = TURN_A | TURN_B},
-    {.name = "136x264x328", .n = {1, 136, 264, 328}, .flags = WITH_BIAS},
+    {.name = "136x264x328",
+     .n = {1, 136, 264, 328},
+     .flags = WITH_BIAS,
+     .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "136x264x328 tn", .n = {1, 136, 264, 328}, .flags = TURN_A},
     {.name = "136x264x328 nt", .n = {1, 136, 264, 328}, .flags = TURN_B},
     {.name = "136x264x328 tt", .n = {1, 136, 264, 328}, .flags = TURN_A | TURN_B},
@@ -107,6 +117,32 @@ static const struct igh_case cases[] = {
     {.name = "270x264x328 nt", .n = {1, 270, 264, 328}, .flags = TURN_B},
     {.name = "264x280x200 tn", .n = {1, 264, 280, 200}, .flags = TURN_A | WITH_BIAS},
     {.name = "3 of 136x200x320 tt", .n = {3, 136, 200, 320}, .flags = TURN_A | TURN_B},
+    {.name = "16x72x520 nt", .n = {1, 16, 72, 520}, .flags = TURN_B | WITH_BIAS},
+    {.name = "9x72x520", .n = {1, 9, 72, 520}, .f = {SILU}, .flags = WITH_BIAS},
+    {.name = "16x40x520 tn", .n = {1, 16, 40, 520}, .flags = TURN_A},
+    {.name = "8x40x264 tt", .n = {1, 8, 40, 264}, .flags = TURN_A | TURN_B},
+    {.name = "16x40x2304 nt, in parts", .n = {1, 16, 40, 2304}, .f = {RELU}, .flags = TURN_B},
+    {.name = "25x72x264 nt", .n = {1, 25, 72, 264}, .flags = TURN_B},
+    {.name = "32x40x328 tt", .n = {1, 32, 40, 328}, .flags = TURN_A | TURN_B},
+    {.name = "56x72x136 tn", .n = {1, 56, 72, 136}, .flags = TURN_A},
+    {.name = "64x136x328 nt", .n = {1, 64, 136, 328}, .f = {GELU}, .flags = TURN_B | WITH_BIAS},
+    {.name = "2 of 50x5128x72", .n = {2, 50, 5128, 72}},
+    {.name = "136x16x328 nt", .n = {1, 136, 16, 328}, .f = {GELU}, .flags = TURN_B | WITH_BIAS},
+    {.name = "136x40x328 tn", .n = {1, 136, 40, 328}, .flags = TURN_A | WITH_BIAS},
+    {.name = "3 of 136x24x72", .n = {3, 136, 24, 72}},
+    {.name = "136x1x328 nt", .n = {1, 136, 1, 328}, .flags = TURN_B | WITH_BIAS},
+    {.name = "odd start, 16x72x136 nt", .n = {1, 16, 72, 136}, .flags = ODD | TURN_B | WITH_BIAS},
+    {.name = "odd start, 5x72x136", .n = {1, 5, 72, 136}, .flags = ODD},
+    {.name = "odd start, 24x40x136 tn", .n = {1, 24, 40, 136}, .flags = ODD | TURN_A},
+    {.name = "odd start, 2 of 40x72x72 tt", .n = {2, 40, 72, 72}, .flags = ODD | TURN_A | TURN_B},
+    {.name = "odd start, 136x264x328", .n = {1, 136, 264, 328}, .flags = ODD | WITH_BIAS},
+    {.name = "odd start, 136x264x328 nt", .n = {1, 136, 264, 328}, .flags = ODD | TURN_B},
+    {.name = "odd start, 1x72x136 nt", .n = {1, 1, 72, 136}, .flags = ODD | TURN_B},
+    {.name = "21x131x1031 nt, in parts", .n = {1, 21, 131, 1031}, .flags = TURN_B | WITH_BIAS},
+    {.name = "261x263x517", .n = {1, 261, 263, 517}, .f = {SILU}, .flags = WITH_BIAS},
+    {.name = "261x263x517 tn", .n = {1, 261, 263, 517}, .flags = TURN_A},
+    {.name = "261x263x517 nt", .n = {1, 261, 263, 517}, .flags = TURN_B},
+    {.name = "261x263x517 tt", .n = {1, 261, 263, 517}, .flags = TURN_A | TURN_B},
     {.name = "257x272x2112, in parts", .n = {1, 257, 272, 2112}, .f = {RELU}, .flags = WITH_BIAS},
 
     {.name = "128", .n = {1, 128, 128, 128}, .uses = TUNED},
@@ -160,8 +196,8 @@ static void declare_matrix(struct igh_run *run, int slot, const char *name, int6
         igh_input(run, slot, name, run->type, rank, shape + 3 - rank,
                   (struct igh_fill){IGH_NORMAL, 0, deviation});
     }
-    if (gap) {
-        igh_strides(run, slot, strides + 3 - rank, gap);
+    if (gap || has(run, ODD)) {
+        igh_strides(run, slot, strides + 3 - rank, gap ? gap : 1);
     }
 }
 
@@ -290,7 +326,7 @@ static const struct igh_suite matmul = {
     .size_names = (const char *const[]){"batch", "m", "n", "k", "gap", NULL},
     .number_names = (const char *const[]){"epilogue", NULL},
     .flag_names = (const char *const[]){"transpose_a", "transpose_b", "bias", "one_a", "one_b",
-                                        "view_a", "far", NULL},
+                                        "view_a", "far", "odd_start", NULL},
     .declare = declare,
     .launch = launch,
     .reference = reference,

@@ -1,6 +1,6 @@
 /*
  * The same as matmul_blocks.h for GPUs whose matrix units multiply for four SIMD-groups at once:
- * each of eight SIMD-groups makes TALL by WIDE tiles of the result, as wide as the threadgroup's
+ * each SIMD-group makes TALL by WIDE tiles of the result, as wide as the threadgroup's
  * block, so that all multiply rows of their own by the same tiles of b. Panels have lines of 64
  * elements, which is what these units read: of k, or of m or n, then 64 lines after each other and
  * the next 64 behind them.
@@ -13,17 +13,16 @@
 
 #include "common/threadgroups.h"
 
-constexpr constant uint WARPGROUP_THREADS = MATMUL_WARPGROUP_THREADS,
-                        WARPGROUP_SIMDS = WARPGROUP_THREADS / 32;
 constexpr constant uint WARPGROUP_LINE = BLOCK_DEPTH, LINE_PIECES = WARPGROUP_LINE / LANE_ELEMENTS;
 constexpr constant uint DEPTH_TILES = BLOCK_DEPTH / TILE, LINE_TILES = WARPGROUP_LINE / TILE;
 
 /* One thread's part of a panel of COUNT rows or columns, of a matrix whose lines are along k (deep)
- * or along m or n: a piece of every so many lines. */
-template <typename T, uint COUNT> struct warpgroup_copy {
-    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / WARPGROUP_THREADS;
-    static constexpr constant uint DEEP_LINES = WARPGROUP_THREADS / LINE_PIECES;
-    static constexpr constant uint FLAT_LINES = WARPGROUP_THREADS / (COUNT / LANE_ELEMENTS);
+ * or along m or n: a piece of every so many lines. Rows past the end are others again: not all the
+ * last one, which all threadgroups would read at once, from one place of the cache. */
+template <typename T, uint COUNT, uint THREADS> struct warpgroup_copy {
+    static constexpr constant uint PIECES = COUNT * BLOCK_DEPTH / LANE_ELEMENTS / THREADS;
+    static constexpr constant uint DEEP_LINES = THREADS / LINE_PIECES;
+    static constexpr constant uint FLAT_LINES = THREADS / (COUNT / LANE_ELEMENTS);
     bool deep;
     ulong stride;
     device const T *from[PIECES]; /* of those that are not deep only the first */
@@ -36,14 +35,14 @@ template <typename T, uint COUNT> struct warpgroup_copy {
             k = x * LANE_ELEMENTS;
 #pragma unroll
             for (uint i = 0; i < PIECES; i++) {
-                from[i] = matrix + min(first + y + i * DEEP_LINES, count - 1) * stride + k;
+                from[i] = matrix + (first + y + i * DEEP_LINES) % count * stride + k;
             }
         } else {
             const uint x = me % (COUNT / LANE_ELEMENTS), y = me / (COUNT / LANE_ELEMENTS);
             to = (x / LINE_PIECES * BLOCK_DEPTH + y) * WARPGROUP_LINE +
                  x % LINE_PIECES * LANE_ELEMENTS;
             k = y;
-            from[0] = matrix + k * stride + min(first + x * LANE_ELEMENTS, count - LANE_ELEMENTS);
+            from[0] = matrix + k * stride + (first + x * LANE_ELEMENTS) % whole_pieces(count);
         }
     }
     device const uint4 *piece(uint i) thread const {
@@ -126,8 +125,8 @@ inline void add_warpgroup_products(thread simdgroup_float8x8 (&sum)[TALL][WIDE],
     add_step<T, TALL, WIDE>(sum, a, b, 6);
 }
 
-template <typename T, uint TALL, uint WIDE>
-[[max_total_threads_per_threadgroup(WARPGROUP_THREADS)]]
+template <typename T, uint TALL, uint WIDE, uint THREADS>
+[[max_total_threads_per_threadgroup(THREADS)]]
 kernel void
 matmul_warpgroups(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
                   device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
@@ -141,13 +140,15 @@ matmul_warpgroups(device const T *a [[buffer(0)]], device const T *b [[buffer(1)
                   uint simd [[simdgroup_index_in_threadgroup]],
                   uint lane [[thread_index_in_simdgroup]]) {
     full_threadgroups();
-    constexpr uint ROWS = WARPGROUP_SIMDS * TALL * TILE, COLUMNS = WIDE * TILE;
+    constexpr uint SIMDS = THREADS / 32, ROWS = SIMDS * TALL * TILE, COLUMNS = WIDE * TILE;
     const uint matrix = group.z % args.batch, part = group.z / args.batch;
     const uint2 block = block_place(group.xy, groups.xy);
     const uint row0 = block.y * ROWS, column0 = block.x * COLUMNS, row = simd * TALL * TILE;
     const uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
-    warpgroup_copy<T, ROWS> a_copy = {.deep = !block_a_transposed, .stride = args.a_stride};
-    warpgroup_copy<T, COLUMNS> b_copy = {.deep = block_b_transposed, .stride = args.b_stride};
+    warpgroup_copy<T, ROWS, THREADS> a_copy = {.deep = !block_a_transposed,
+                                               .stride = args.a_stride};
+    warpgroup_copy<T, COLUMNS, THREADS> b_copy = {.deep = block_b_transposed,
+                                                  .stride = args.b_stride};
     a_copy.begin(a + matrix * args.a_batch + (block_a_transposed ? first * args.a_stride : first),
                  row0, args.m, me);
     b_copy.begin(b + matrix * args.b_batch + (block_b_transposed ? first : first * args.b_stride),
@@ -197,8 +198,12 @@ matmul_warpgroups(device const T *a [[buffer(0)]], device const T *b [[buffer(1)
     } while (k < end + 2 * BLOCK_DEPTH);
     threadgroup_barrier(mem_flags::mem_threadgroup);
     constexpr uint PUT_TILES = 8; // at a time
-    threadgroup float *const lines = (threadgroup float *)(simd < 4 ? b_0 : b_1) +
-                                     simd % 4 * TALL * TILE * (PUT_TILES + 1) * TILE;
+    threadgroup T *const places[8] = {a_0, a_1, a_2, a_3, b_0, b_1, b_2, b_3};
+    threadgroup float *lines = (threadgroup float *)a_0;
+#pragma unroll
+    for (uint i = 1; i < SIMDS; i++) {
+        lines = simd == i ? (threadgroup float *)places[i] : lines;
+    }
 #pragma unroll
     for (uint j = 0; j < WIDE; j += PUT_TILES) {
         put_part<T, TALL, PUT_TILES>(sum, 0, j, lines, row0 + row, column0 + j * TILE, part, matrix,

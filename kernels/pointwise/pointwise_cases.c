@@ -9,7 +9,8 @@ enum {
     IN_PLACE = 2, /* outputs are the inputs */
     HALVES = 4,   /* gate and up are the halves of one tensor, and so are their gradients */
     HUGE = 8,     /* offsets pass 2^31 elements */
-    SHIFTED = 16  /* the first element is aligned to its own size only */
+    SHIFTED = 16, /* the first element is aligned to its own size only */
+    FAR = 32 /* the activated numbers are up to a third of the greatest, where exponentials end */
 };
 enum { X, UP, D_OUT, OUT, OUT_UP };
 enum kind { FORWARD, BACKWARD, MUL, MUL_BACKWARD };
@@ -22,6 +23,7 @@ static const struct igh_case plain_cases[] = {
     {.name = "5x1000 in place", .n = {5, 1000}, .flags = IN_PLACE},
     {.name = "7x333 strided", .n = {7, 333}, .flags = STRIDED, .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "1x4099 shifted", .n = {1, 4099}, .flags = SHIFTED},
+    {.name = "5x1000 far", .n = {5, 1000}, .flags = FAR, .types = IGH_TYPE(INGOT_SCALAR_F32)},
     {.name = "3x70 huge strides", .n = {3, 70}, .flags = HUGE},
     {.name = "64x1024", .n = {64, 1024}, .uses = IGH_CHECK | IGH_BENCH},
     {.name = "1024x1024", .n = {1024, 1024}, .uses = IGH_BENCH | IGH_TUNE},
@@ -37,6 +39,7 @@ static const struct igh_case mul_cases[] = {
     {.name = "3x129", .n = {3, 129}, .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "5x1000 in place", .n = {5, 1000}, .flags = IN_PLACE},
     {.name = "7x333 strided", .n = {7, 333}, .flags = STRIDED, .uses = IGH_CHECK | IGH_SPECIALS},
+    {.name = "5x1000 far", .n = {5, 1000}, .flags = FAR, .types = IGH_TYPE(INGOT_SCALAR_F32)},
     {.name = "9x130 halves", .n = {9, 130}, .flags = HALVES},
     {.name = "6x4099 halves in place", .n = {6, 4099}, .flags = HALVES | IN_PLACE},
     {.name = "3x70 huge strides", .n = {3, 70}, .flags = HUGE},
@@ -46,7 +49,8 @@ static const struct igh_case mul_cases[] = {
 };
 
 static const char *const size_names[] = {"rows", "row", NULL};
-static const char *const flag_names[] = {"strided", "in_place", "halves", "huge", "shifted", NULL};
+static const char *const flag_names[] = {"strided", "in_place", "halves", "huge",
+                                         "shifted", "far",      NULL};
 
 /* ---- the functions in double ---- */
 
@@ -132,7 +136,7 @@ static void output(struct igh_run *run, int slot, const char *name, bool fused) 
 static void declare(struct igh_run *run) {
     bool in_place = has(run, IN_PLACE), halves = has(run, HALVES), mul = is_mul(run);
     bool fused_in_place = in_place && halves && !is_backward(run);
-    input(run, X, mul ? halves ? "gate_up" : "gate" : "x", 3,
+    input(run, X, mul ? halves ? "gate_up" : "gate" : "x", has(run, FAR) ? 2e37 : 3,
           in_place && !fused_in_place && (!mul || is_backward(run)));
     if (mul && !halves) {
         input(run, UP, "up", 1, in_place);

@@ -6,7 +6,7 @@
 #include "convert/convert.h"
 #include "qr/qr_args.h"
 
-enum { KNOB_SIMD, KNOB_PANEL };
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_PRODUCTS };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -20,6 +20,11 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 1,
      .maximum = 32,
      .power_of_two = true},
+    {.name = "products",
+     .help = "1: the blocked form in products over many threadgroups, up to 4096 rows",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -94,7 +99,8 @@ static void launch_identity(struct igo_call *call, const ingot_tensor *q) {
 static void launch_blocked(struct igo_call *call, const ingot_tensor *a, const ingot_tensor *q,
                            const ingot_tensor *r) {
     const struct igo_qr_launch launch = {.panel_simds = igo_knob(call, KNOB_PANEL),
-                                         .apply_simds = igo_knob(call, KNOB_SIMD)};
+                                         .apply_simds = igo_knob(call, KNOB_SIMD),
+                                         .products = igo_knob(call, KNOB_PRODUCTS)};
     struct igo_qr qr;
     igo_qr_factor(call, a, launch, &qr);
     if (!call->failed) {

@@ -435,3 +435,5 @@ kernel void qr_identity(device float *q [[buffer(0)]],
         q[(ulong(position.z) * args.rows + position.y) * args.columns + position.x] =
             position.x == position.y ? 1 : 0;
 }
+
+#include "qr/qr_products.h"

@@ -5,6 +5,8 @@
 
 /* Columns of a panel, and of a strip that one SIMD-group updates. */
 #define QR_PANEL 32
+/* The most rows of the form in products: 8 for each of 512 threads. */
+#define QR_COLUMNS_ROWS 4096
 
 struct qr_small_args {
     uint64_t batch;
@@ -25,6 +27,8 @@ struct qr_panel_args {
     uint64_t v_first, t_first;   /* of this panel */
     uint32_t rows, columns;
     uint32_t first, width;
+    uint32_t v_line; /* of reflectors by columns: from one to the next */
+    uint32_t above;  /* rows of zeros before each */
 };
 
 /* target -= V op(T) (V' target), on rows from `first` on and columns from `from` on. */

@@ -100,6 +100,10 @@ bool igo_qr_factor(struct igo_call *call, const ingot_tensor *a, struct igo_qr_l
                           .columns = (uint32_t)igo_matrix_columns(a),
                           .batch = (uint32_t)igo_batch(a, 2),
                           .launch = launch};
+    qr->launch.products = launch.products && qr->rows <= QR_COLUMNS_ROWS;
+    if (qr->launch.products) {
+        return igo_qr_factor_in_products(call, a, qr);
+    }
     const uint32_t steps = steps_of(qr), panels = (steps + QR_PANEL - 1) / QR_PANEL;
     qr->v_stride = panel_rows_before(qr, panels * QR_PANEL) * QR_PANEL;
     qr->t_stride = (uint64_t)panels * QR_PANEL * QR_PANEL;
@@ -122,6 +126,9 @@ bool igo_qr_factor(struct igo_call *call, const ingot_tensor *a, struct igo_qr_l
 
 bool igo_qr_apply(struct igo_call *call, const struct igo_qr *qr, const ingot_tensor *target,
                   bool adjoint, bool from_identity) {
+    if (qr->launch.products) {
+        return igo_qr_apply_in_products(call, qr, target, adjoint, from_identity);
+    }
     const uint32_t steps = steps_of(qr), columns = (uint32_t)igo_matrix_columns(target);
     const uint32_t panels = (steps + QR_PANEL - 1) / QR_PANEL;
     const ingot_arg memory = {.buffer = target->buffer, .offset = target->offset};
@@ -150,7 +157,7 @@ bool igo_qr_store_r(struct igo_call *call, const struct igo_qr *qr, const ingot_
 }
 
 void igo_qr_release(struct igo_call *call, struct igo_qr *qr) {
-    ingot_buffer *const buffers[] = {qr->work, qr->scales, qr->v, qr->t};
+    ingot_buffer *const buffers[] = {qr->work, qr->scales, qr->v, qr->t, qr->taus};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++) {
         if (buffers[i]) {
             igo_scratch_release(call, buffers[i]);

@@ -21,7 +21,7 @@ static const ingot_ops_knob knobs[] = {
      .maximum = 1},
 };
 
-enum { KNOB_PANEL, KNOB_FEW, KNOB_PAIRS };
+enum { KNOB_PANEL, KNOB_FEW, KNOB_PAIRS, KNOB_ROWS, KNOB_FILL, KNOB_WIDE };
 static const ingot_ops_knob matmul_knobs[] = {
     [KNOB_PANEL] = {.name = "panel",
                     .help = "rows of the weights that are turned into numbers at once",
@@ -39,6 +39,23 @@ static const ingot_ops_knob matmul_knobs[] = {
                     .fallback = 0,
                     .minimum = 0,
                     .maximum = 65536},
+    [KNOB_ROWS] = {.name = "rows",
+                   .help = "up to this many rows of x, the weights become numbers on their way to "
+                           "products of tiles, where types and alignment allow it",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 65536},
+    [KNOB_WIDE] = {.name = "wide",
+                   .help = "up to this many rows, and more than `rows`, the same by products of "
+                           "four SIMD-groups, where the device has those",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 65536},
+    [KNOB_FILL] = {.name = "fill",
+                   .help = "threadgroups that there should be then: with fewer, k is split",
+                   .fallback = 1,
+                   .minimum = 1,
+                   .maximum = 65536},
 };
 
 enum { QUANTISE, DEQUANTISE, MATMUL };
@@ -66,7 +83,7 @@ static const struct ingot_ops_info operations[] = {
                 .variants = "quantised_matvec's for few rows; dequantise's and matmul's for more",
                 .types = IGO_FLOATS,
                 .knobs = matmul_knobs,
-                .knob_count = 3},
+                .knob_count = sizeof matmul_knobs / sizeof *matmul_knobs},
 };
 
 const struct igo_library igo_library_quantise = {
@@ -307,12 +324,20 @@ static ingot_status multiply_few(struct igo_call *call, const struct product *p)
 
 extern const struct igo_library igo_library_matmul;
 
-/* x as the right side of matmul/matmul_pairs.h: columns of 16, or of 8; two such at a time. */
-static ingot_tensor lay_out(struct igo_call *call, const struct product *p, uint32_t unit,
-                            uint32_t columns) {
-    const uint32_t lines = (columns + 2 * unit - 1) / (2 * unit), depth = 256;
-    ingot_tensor x =
-        igo_scratch_tensor(call, p->x.type, 1, (const int64_t[]){(int64_t)lines * 2 * unit * p->k});
+enum { UNIT_COLUMNS = 128 }; /* quantise_units.h: as many as a threadgroup can have */
+
+/* How x lies as the right side: what lays it out, and how many columns of it lie together. */
+struct right_side {
+    const char *kernel; /* of matmul */
+    uint32_t line;
+    uint32_t parts; /* that an element becomes */
+};
+
+static ingot_tensor lay_out(struct igo_call *call, const struct product *p,
+                            const struct right_side *side, uint32_t columns) {
+    const uint32_t lines = (columns + side->line - 1) / side->line, depth = 256;
+    ingot_tensor x = igo_scratch_tensor(
+        call, p->x.type, 1, (const int64_t[]){(int64_t)lines * side->line * p->k * side->parts});
     const struct matmul_args args = {.n = (uint32_t)p->m,
                                      .k = (uint32_t)p->k,
                                      .batch = 1,
@@ -322,7 +347,7 @@ static ingot_tensor lay_out(struct igo_call *call, const struct product *p, uint
                                 .group = {32, 1, 1},
                                 .whole_simdgroups = true,
                                 .threadgroups = {(uint32_t)((p->k + depth - 1) / depth), lines, 1}};
-    igo_launch_kernel(&launch, "matmul_pairs_right_%u_bf16", unit);
+    igo_launch_kernel(&launch, "%s", side->kernel);
     igo_launch_tensor(&launch, &p->x, NULL);
     igo_launch_tensor(&launch, &x, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
@@ -330,27 +355,92 @@ static ingot_tensor lay_out(struct igo_call *call, const struct product *p, uint
     return x;
 }
 
-/* Products of pairs of bfloat: whether there is code for it, and it was made. */
-static bool multiply_pairs(struct igo_call *call, const struct product *p) {
-    const ingot_quantised *w = &p->desc->weights;
-    const uint32_t columns = p->m <= 8 ? 8 : p->m <= 16 ? 16 : 32, unit = columns < 16 ? 8 : 16;
-    struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
-    igo_launch_kernel(&launch, "quantised_pairs_%u_bf16_bf16", columns);
-    igo_quantised_constants(&launch, w);
-    if (p->x.type != INGOT_SCALAR_BF16 || w->scales->type != INGOT_SCALAR_BF16 || !p->k ||
-        p->n > INT32_MAX || p->k > INT32_MAX || !igo_has_kernel(call, &launch)) {
-        return false;
-    }
+static void check_bias(struct igo_call *call, const struct product *p) {
     if (p->desc->bias && igo_tensor(call, "bias", p->desc->bias, IGO_FLOATS, 1, 1)) {
         igo_same_type(call, "bias", p->desc->bias, "x", &p->x);
         igo_extent(call, "bias", p->desc->bias, 0, p->n, "the columns of out");
         igo_dense(call, "bias", p->desc->bias);
         igo_no_overlap(call, "out", &p->out, "bias", p->desc->bias, false);
     }
-    launch.threadgroups[0] = (uint32_t)((p->m + columns - 1) / columns);
-    launch.threadgroups[1] = (uint32_t)((p->n + 63) / 64);
+}
+
+/* By blocks that weights become numbers for on their way. */
+static bool multiply_blocks(struct igo_call *call, const struct product *p) {
+    const struct igo_quantised_product product = {.x = p->x,
+                                                  .out = p->out,
+                                                  .weights = &p->desc->weights,
+                                                  .bias = p->desc->bias,
+                                                  .m = p->m,
+                                                  .n = p->n,
+                                                  .k = p->k,
+                                                  .epilogue = p->desc->epilogue};
+    enum { PIECE = 8 }; /* columns that matmul's blocks want whole: it is slow with others */
+    const uint32_t wide = igo_knob(call, KNOB_WIDE);
+    const bool some = p->m <= igo_knob(call, KNOB_ROWS);
+    const bool many = p->m <= wide || (wide && p->n % PIECE);
+    if (!some && !many) {
+        return false;
+    }
+    check_bias(call, p);
+    return (some && igo_quantised_rows(call, &product, igo_knob(call, KNOB_FILL))) ||
+           (many && igo_quantised_wide(call, &product));
+}
+
+/* The kernels whose left side are weights: by matrix units, with all rows of x at once, or by
+ * pairs. Columns of the product, which are rows of x, of a threadgroup, and its rows. */
+struct left_weights {
+    struct right_side side;
+    uint32_t columns, rows;
+};
+
+static bool choose_weights(struct igo_call *call, const struct product *p,
+                           struct igo_launch *launch, struct left_weights *chosen) {
+    const ingot_quantised *w = &p->desc->weights;
+    const uint32_t few = p->m <= 8 ? 8 : p->m <= 16 ? 16 : 32;
+    const bool halves = p->x.type == INGOT_SCALAR_F16;
+    *chosen = (struct left_weights){
+        {halves ? "matmul_units_right_f16" : "matmul_units_right_bf16", 32, halves ? 2 : 1},
+        UNIT_COLUMNS,
+        32};
+    igo_launch_kernel(launch, "quantised_units_%s_%s", igo_type_name(p->x.type),
+                      igo_type_name(w->scales->type));
+    igo_quantised_constants(launch, w);
+    if (p->m > 8 && p->m <= UNIT_COLUMNS && igo_has_kernel(call, launch)) {
+        return true;
+    }
+    if (halves) {
+        return false;
+    }
+    *chosen = (struct left_weights){
+        {few < 16 ? "matmul_pairs_right_8_bf16" : "matmul_pairs_right_16_bf16", few < 16 ? 16 : 32,
+         1},
+        few,
+        64};
+    launch->constant_count = 0;
+    igo_launch_kernel(launch, "quantised_pairs_%u_bf16_bf16", few);
+    igo_quantised_constants(launch, w);
+    return igo_has_kernel(call, launch);
+}
+
+/* Products of 16 bits with the weights as the left side: whether there is code for it, and it was
+ * made. */
+static bool multiply_left(struct igo_call *call, const struct product *p) {
+    const ingot_quantised *w = &p->desc->weights;
+    struct left_weights chosen;
+    struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
+    if (p->x.type == INGOT_SCALAR_F32 || w->scales->type != p->x.type || !p->k ||
+        p->n > INT32_MAX || p->k > INT32_MAX || !choose_weights(call, p, &launch, &chosen)) {
+        return false;
+    }
+    check_bias(call, p);
+    const uint32_t blocks = (uint32_t)((p->m + chosen.columns - 1) / chosen.columns);
+    const uint32_t rows = (uint32_t)((p->n + chosen.rows - 1) / chosen.rows);
+    const bool units = chosen.columns == UNIT_COLUMNS;
+    launch.threadgroups[0] = units ? rows : blocks;
+    launch.threadgroups[1] = units ? 1 : rows;
     launch.threadgroups[2] = 1;
-    ingot_tensor x = lay_out(call, p, unit, launch.threadgroups[0] * columns);
+    ingot_tensor x =
+        lay_out(call, p, &chosen.side, units ? (uint32_t)p->m : blocks * chosen.columns);
     const struct matmul_args args = {.m = (uint32_t)p->n,
                                      .n = (uint32_t)p->m,
                                      .k = (uint32_t)p->k,
@@ -391,7 +481,10 @@ ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
     if (p.m <= igo_knob(&call, KNOB_FEW) && desc->epilogue == INGOT_EPILOGUE_NONE) {
         return multiply_few(&call, &p);
     }
-    if (p.m <= igo_knob(&call, KNOB_PAIRS) && multiply_pairs(&call, &p)) {
+    if (multiply_blocks(&call, &p)) {
+        return igo_end(&call);
+    }
+    if (p.m <= igo_knob(&call, KNOB_PAIRS) && multiply_left(&call, &p)) {
         return igo_end(&call);
     }
     ingot_tensor room = igo_scratch_tensor(&call, desc->x->type, 2,

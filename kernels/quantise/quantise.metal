@@ -3,6 +3,7 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "common/instantiate.h"
+#include "common/memory_hints.h"
 #include "quantise/quantise_args.h"
 
 constant uint bits [[function_constant(0)]];
@@ -12,6 +13,7 @@ constant uint per_word = 32 / bits;
 constexpr constant uint per_word_most = 8;
 constant uint largest = (1u << bits) - 1;
 constant uint middle = 1u << (bits - 1);
+constant float middle_number = float(middle);
 
 // Scale and bias as they are stored, so that q is chosen for what will be read.
 template <typename S>
@@ -157,9 +159,14 @@ kernel void dequantise_lanes(device const uint *packed [[buffer(0)]],
     INSTANTIATE_PAIR(dequantise, t, type, s, scale) \
     INSTANTIATE_PAIR(dequantise_lanes, t, type, s, scale)
 #include "quantise/quantise_pairs.h"
+#include "quantise/quantise_rows.h"
+#include "quantise/quantise_wide.h"
+#include "quantise/quantise_units.h"
 INSTANTIATE_KERNEL("quantised_pairs_8_bf16_bf16", quantised_pairs<bfloat, bfloat, 2, 1>)
 INSTANTIATE_KERNEL("quantised_pairs_16_bf16_bf16", quantised_pairs<bfloat, bfloat, 1, 2>)
 INSTANTIATE_KERNEL("quantised_pairs_32_bf16_bf16", quantised_pairs<bfloat, bfloat, 1, 4>)
+INSTANTIATE_KERNEL("quantised_units_f16_f16", quantised_units<half, half, 128, 128>)
+INSTANTIATE_KERNEL("quantised_units_bf16_bf16", quantised_units<bfloat, bfloat, 128, 256>)
 INSTANTIATE_BOTH(f32, float, f32, float)
 INSTANTIATE_BOTH(f16, half, f32, float)
 INSTANTIATE_BOTH(bf16, bfloat, f32, float)

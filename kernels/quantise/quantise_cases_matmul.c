@@ -6,6 +6,7 @@
 
 enum { X, PACKED, SCALES, BIASES, BIAS, OUT };
 
+#define HALVES (IGH_TYPE(INGOT_SCALAR_F16) | IGH_TYPE(INGOT_SCALAR_BF16))
 static const struct igh_case cases[] = {
     {.name = "0x16x64", .n = {0, 16, 64, 4, 32, 0, 0, 0}},
     {.name = "5x0x64", .n = {5, 0, 64, 4, 32, 0, 0, 0}},
@@ -16,6 +17,15 @@ static const struct igh_case cases[] = {
     {.name = "40x130x256 by 64, bias", .n = {40, 130, 256, 4, 64, 1, 1, 0}},
     {.name = "33x1100x128 by 128, gelu", .n = {33, 1100, 128, 4, 128, 1, 0, 3}},
     {.name = "24x50x192 8 bits", .n = {24, 50, 192, 8, 64, 0, 1, 0}},
+    {.name = "7x45x544 8 bits by 32, silu", .n = {7, 45, 544, 8, 32, 1, 1, 2}},
+    {.name = "9x33x1120, biases", .n = {9, 33, 1120, 4, 32, 1, 0, 0}, .types = HALVES},
+    {.name = "31x70x640 8 bits by 128", .n = {31, 70, 640, 8, 128, 0, 1, 0}},
+    {.name = "64x130x1152 by 64, relu", .n = {64, 130, 1152, 4, 64, 1, 1, 1}, .types = HALVES},
+    {.name = "70x260x416 8 bits by 32, biases", .n = {70, 260, 416, 8, 32, 1, 1, 0}},
+    {.name = "130x140x480 by 32, bias", .n = {130, 140, 480, 4, 32, 0, 1, 0}},
+    {.name = "257x129x192 8 bits by 64, biases", .n = {257, 129, 192, 8, 64, 1, 0, 2}},
+    {.name = "80x33x96 8 bits, biases", .n = {80, 33, 96, 8, 32, 1, 0, 0}},
+    {.name = "140x300x1664 by 128", .n = {140, 300, 1664, 4, 128, 1, 0, 0}, .types = HALVES},
     {.name = "128x4096x4096 4 bits by 64",
      .n = {128, 4096, 4096, 4, 64, 1, 0, 0},
      .uses = IGH_BENCH | IGH_TUNE},
@@ -48,7 +58,8 @@ static ingot_status launch(struct igh_run *run) {
 }
 
 static double epilogue(double x, int64_t which) {
-    return which == INGOT_EPILOGUE_SILU   ? x / (1 + exp(-x))
+    return which == INGOT_EPILOGUE_RELU   ? fmax(x, 0)
+           : which == INGOT_EPILOGUE_SILU ? x / (1 + exp(-x))
            : which == INGOT_EPILOGUE_GELU ? 0.5 * x * (1 + erf(x * M_SQRT1_2))
                                           : x;
 }

@@ -6,6 +6,7 @@
 #ifndef INGOT_KERNELS_QUANTISE_PAIRS_H
 #define INGOT_KERNELS_QUANTISE_PAIRS_H
 
+#include "common/tile_units.h"
 #include "matmul/matmul_pairs.h"
 
 template <typename T, typename S> struct quantised_lines {
@@ -30,17 +31,25 @@ template <typename T, typename S> struct quantised_lines {
     }
     /* 32 numbers of 4 bits of two lines, from `at` and `below` on. Each half of the lanes knows the
      * sixteen that a line can have. */
-    void two_lines(threadgroup T *to, ulong at, ulong below, uint lane) thread const {
+    void two_lines(threadgroup bfloat *to, ulong at, ulong below, uint lane) thread const {
         const ulong one = at >> group_shift, other = below >> group_shift;
         const float scales_of[2] = {float(scales[one]), float(scales[other])};
         const float biases_of[2] = {bias_of(one, scales_of[0]), bias_of(other, scales_of[1])};
         const float scale = lane < 16 ? scales_of[0] : scales_of[1];
         const float bias = lane < 16 ? biases_of[0] : biases_of[1];
         const T known = T(fma(scale, float(lane & 15), bias));
-        to[lane] = simd_shuffle(known, ushort(four_bits(at, lane)));
-        to[PAIR_LINE + lane] = simd_shuffle(known, ushort(four_bits(below, lane) | 16));
+        const ushort one_from = four_bits(at, lane), other_from = four_bits(below, lane) | 16;
+        if constexpr (unit_parts<T> == 2) {
+            const uint both = unit_halves(known);
+            place_halves(to + lane, simd_shuffle(both, one_from));
+            place_halves(to + PAIR_LINE + lane, simd_shuffle(both, other_from));
+        } else {
+            to[lane] = simd_shuffle(known, one_from);
+            to[PAIR_LINE + lane] = simd_shuffle(known, other_from);
+        }
     }
-    template <uint COUNT> void stage(threadgroup T *to, uint row, uint k, uint lane) thread const {
+    template <uint COUNT>
+    void stage(threadgroup bfloat *to, uint row, uint k, uint lane) thread const {
         if (bits == 4) {
             const uint last = rows - 1; // lines behind it are made and left
 #pragma clang loop unroll(disable)
@@ -56,7 +65,7 @@ template <typename T, typename S> struct quantised_lines {
             if (row + r < rows) {
                 value = number(ulong(row + r) * depth + k, lane);
             }
-            to[r * PAIR_LINE + lane] = value;
+            place_unit(to + r * PAIR_LINE + lane, value);
         }
     }
 };

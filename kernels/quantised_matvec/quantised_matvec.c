@@ -3,7 +3,7 @@
 #include "quantise/quantise.h"
 #include "quantised_matvec/quantised_matvec_args.h"
 
-enum { KNOB_PREPARE, KNOB_SIMD, KNOB_ROWS, KNOB_TILES, KNOB_FILL };
+enum { KNOB_PREPARE, KNOB_SIMD, KNOB_ROWS, KNOB_TILES, KNOB_FILL, KNOB_BLOCKS, KNOB_BLOCKS_FILL };
 static const ingot_ops_knob knobs[] = {
     [KNOB_PREPARE] = {.name = "prepare",
                       .help =
@@ -33,6 +33,17 @@ static const ingot_ops_knob knobs[] = {
                    .fallback = 2,
                    .minimum = 1,
                    .maximum = 64},
+    [KNOB_BLOCKS] = {.name = "blocks",
+                     .help = "1: by kernels/quantise/quantise_rows.h where types and alignment "
+                             "allow it, but for few vectors that `tiles` is for",
+                     .fallback = 0,
+                     .minimum = 0,
+                     .maximum = 1},
+    [KNOB_BLOCKS_FILL] = {.name = "blocks_fill",
+                          .help = "threadgroups that there should be then: with fewer, k is split",
+                          .fallback = 1,
+                          .minimum = 1,
+                          .maximum = 65536},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -198,6 +209,33 @@ static void multiply(struct igo_call *call, struct plan *plan, const ingot_tenso
     igo_dispatch(call, &launch);
 }
 
+static ingot_tensor as_matrix(const ingot_tensor *t) {
+    ingot_tensor matrix = *t;
+    if (t->rank == 1) {
+        matrix.rank = 2;
+        matrix.shape[0] = 1;
+        matrix.shape[1] = matrix.strides[0] = t->shape[0];
+        matrix.strides[1] = 1;
+    }
+    return matrix;
+}
+
+static bool multiply_blocks(struct igo_call *call, struct plan *plan) {
+    const ingot_quantised_matvec_desc *d = plan->desc;
+    const struct igo_quantised_product product = {.x = as_matrix(d->x),
+                                                  .out = as_matrix(d->out),
+                                                  .weights = &d->weights,
+                                                  .bias = d->bias,
+                                                  .m = plan->vectors,
+                                                  .n = plan->n,
+                                                  .k = plan->k};
+    enum { SHORT = 4096 }; /* columns, up to which a single vector goes without */
+    const bool other = (plan->vectors <= MOST_VECTORS && is_tiled(call, plan)) ||
+                       (plan->vectors == 1 && plan->k < SHORT);
+    return !call->failed && igo_knob(call, KNOB_BLOCKS) && !other &&
+           igo_quantised_rows(call, &product, igo_knob(call, KNOB_BLOCKS_FILL));
+}
+
 /* The row of x and of out that a launch starts with. */
 static ingot_tensor from_row(const ingot_tensor *t, int64_t row, size_t element) {
     ingot_tensor view = *t;
@@ -248,6 +286,9 @@ ingot_status ingot_op_quantised_matvec(ingot_ops *ops, ingot_stream *stream,
                        : desc->weights.group == 64 ? 1
                                                    : 2,
     };
+    if (multiply_blocks(&call, &plan)) {
+        return igo_end(&call);
+    }
     if (!call.failed && igo_knob(&call, KNOB_PREPARE) && !is_tiled(&call, &plan)) {
         const uint64_t lines = plan.k ? lines_of(&plan) : 1, per_word = 32 / desc->weights.bits;
         plan.starts = igo_scratch(&call, lines * MOST_VECTORS * LINE_WORDS * 4);

@@ -5,7 +5,7 @@
 #include "convert/convert.h"
 #include "eigh/spectrum.h"
 
-enum { KNOB_SIMD, KNOB_GRAM };
+enum { KNOB_SIMD, KNOB_GRAM, KNOB_SHARED };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "matrices, one SIMD-group each, per threadgroup (up to 64 columns)",
@@ -16,6 +16,11 @@ static const ingot_ops_knob knobs[] = {
      .help =
          "1: first multiply by the eigenvectors of a'a where columns are alike in length (up to 64 "
          "columns)",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 1},
+    {.name = "shared",
+     .help = "1: beyond 64 columns SIMD-groups share pairs of blocks, and products are in tiles",
      .fallback = 0,
      .minimum = 0,
      .maximum = 1},
@@ -171,6 +176,7 @@ static void run(struct igo_call *call, const ingot_svd_desc *desc) {
             .u = vectors ? u.tensor : s.tensor,
             .s = s.tensor,
             .vh = vectors ? vh.tensor : s.tensor,
+            .shared = igo_knob(call, KNOB_SHARED),
         };
         plan.args.padded = (plan.args.length + 31) / 32 * 32;
         plan.args.vector = vectors ? (plan.args.count + 31) / 32 * 32 : 0;

@@ -11,6 +11,7 @@ struct svd_plan { /* tensors are dense float32; u and vh are s when they are not
     struct svd_args args;
     uint64_t count; /* matrices */
     ingot_tensor a, u, s, vh;
+    bool shared; /* svd_shared.h */
 };
 
 struct svd_part {

@@ -7,6 +7,7 @@ using namespace metal;
 #include "svd/svd_args.h"
 #include "svd/jacobi.h"
 #include "svd/svd_large.h"
+#include "svd/svd_shared.h"
 
 // What a matrix is while a SIMD-group has it.
 template <typename P>

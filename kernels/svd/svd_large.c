@@ -1,59 +1,109 @@
 /* svd of more than 64 columns: the launches that svd_large.h describes. */
 #include "eigh/spectrum.h"
 #include "svd/svd.h"
+#include "triangular/product.h"
 
 struct scratch {
     ingot_tensor states, columns, plain, gram, values, vectors, work;
 };
 enum { SCRATCH_TENSORS = sizeof(struct scratch) / sizeof(ingot_tensor) };
 
-/* `groups` SIMD-groups, each a threadgroup, for each of the part's matrices; the tensors, then the
- * arguments. */
-static void launch_step(struct igo_call *call, const struct svd_args *args, const char *kernel,
-                        uint32_t groups, const ingot_tensor *const *tensors, size_t count,
-                        uint32_t shared) {
-    struct igo_launch launch = {.kernel = kernel, .whole_simdgroups = true};
+/* `groups` threadgroups of `simds` SIMD-groups for each of the part's matrices, with `shared` bytes
+ * of threadgroup memory. */
+struct step {
+    const char *kernel;
+    uint32_t groups, simds, shared;
+};
+
+/* The tensors, then the arguments. */
+static void launch_step(struct igo_call *call, const struct svd_args *args, struct step step,
+                        const ingot_tensor *const *tensors, size_t count) {
+    struct igo_launch launch = {.kernel = step.kernel, .whole_simdgroups = true};
     for (size_t i = 0; i < count; i++) {
         igo_launch_tensor(&launch, tensors[i], NULL);
     }
     igo_launch_bytes(&launch, args, sizeof *args);
-    launch.threadgroups[0] = groups;
+    launch.threadgroups[0] = step.groups;
     launch.threadgroups[1] = args->matrices;
     launch.threadgroups[2] = 1;
-    launch.group[0] = 32;
+    launch.group[0] = 32 * step.simds;
     launch.group[1] = launch.group[2] = 1;
-    launch.threadgroup_lengths[0] = shared;
-    launch.threadgroup_length_count = shared ? 1 : 0;
+    launch.threadgroup_lengths[0] = step.shared;
+    launch.threadgroup_length_count = step.shared ? 1 : 0;
     igo_dispatch(call, &launch);
 }
 
-#define STEP(kernel, groups, shared, ...)                                                          \
-    launch_step(call, &args, kernel, groups, (const ingot_tensor *const[]){__VA_ARGS__},           \
-                sizeof((const ingot_tensor *const[]){__VA_ARGS__}) / sizeof(const ingot_tensor *), \
-                shared)
+#define STEP(kernel, groups, simds, shared, ...)                                                   \
+    launch_step(call, &args, (struct step){kernel, groups, simds, shared},                         \
+                (const ingot_tensor *const[]){__VA_ARGS__},                                        \
+                sizeof((const ingot_tensor *const[]){__VA_ARGS__}) / sizeof(const ingot_tensor *))
 
-static void decompose(struct igo_call *call, struct svd_args args, const struct scratch *s,
-                      const struct svd_part *part) {
+static struct igo_block rows_of(const ingot_tensor *tensor, int64_t row, int64_t rows) {
+    return igo_block_in(tensor->buffer, 0, row, row * rows);
+}
+
+/* a'a, and with the eigenvectors the columns that Jacobi begins with. */
+static void begin_alone(struct igo_call *call, struct svd_args args, const struct scratch *s,
+                        const struct svd_part *part) {
     const uint32_t count = args.count, fours = (count + 3) / 4;
-    STEP("svd_scale", 1, 0, &part->a, &s->states);
-    STEP("svd_fill", args.length, 0, &part->a, &s->states, &s->columns, &s->plain);
-    STEP("svd_compare", 1, 0, &s->states, &s->columns);
-    STEP("svd_form_gram", fours * ((count + 63) / 64), 0, &s->states, &s->columns, &s->plain,
+    STEP("svd_scale", 1, 1, 0, &part->a, &s->states);
+    STEP("svd_fill", args.length, 1, 0, &part->a, &s->states, &s->columns, &s->plain);
+    STEP("svd_compare", 1, 1, 0, &s->states, &s->columns);
+    STEP("svd_form_gram", fours * ((count + 63) / 64), 1, 0, &s->states, &s->columns, &s->plain,
          &s->gram);
     igo_eigh(call, count, args.matrices, &s->gram, &s->values, &s->vectors);
-    STEP("svd_start", fours * ((args.padded + 63) / 64), 0, &s->states, &s->columns, &s->vectors,
+    STEP("svd_start", fours * ((args.padded + 63) / 64), 1, 0, &s->states, &s->columns, &s->vectors,
          &s->work);
+}
+
+static void begin_shared(struct igo_call *call, struct svd_args args, const struct scratch *s,
+                         const struct svd_part *part) {
+    const uint32_t count = args.count;
+    STEP("svd_scale_shared", 1, 32, 0, &part->a, &s->states);
+    STEP("svd_fill", args.length, 1, 0, &part->a, &s->states, &s->columns, &s->plain);
+    STEP("svd_compare_shared", 1, 32, 0, &s->states, &s->columns);
+    const struct igo_block columns = rows_of(&s->columns, args.columns_row, count);
+    const struct igo_product gram = {.a = columns,
+                                     .b = igo_block_transposed(columns),
+                                     .c = rows_of(&s->gram, count, count),
+                                     .m = count,
+                                     .n = count,
+                                     .k = args.padded,
+                                     .batch = args.matrices,
+                                     .alpha = 1};
+    igo_product(call, &gram);
+    igo_eigh(call, count, args.matrices, &s->gram, &s->values, &s->vectors);
+    const struct igo_product start = {.a = igo_block_transposed(rows_of(&s->vectors, count, count)),
+                                      .b = columns,
+                                      .c = rows_of(&s->work, args.row, count),
+                                      .m = count,
+                                      .n = args.padded,
+                                      .k = count,
+                                      .batch = args.matrices,
+                                      .alpha = 1};
+    igo_product(call, &start);
+    STEP("svd_start_shared", count, 1, 0, &s->states, &s->columns, &s->vectors, &s->work);
+}
+
+static void decompose(struct igo_call *call, struct svd_args args, bool shared,
+                      const struct scratch *s, const struct svd_part *part) {
+    const uint32_t count = args.count;
+    (shared ? begin_shared : begin_alone)(call, args, s, part);
     for (args.sweep = 0; args.sweep < SVD_MAX_SWEEPS && !call->failed; args.sweep++) {
         for (args.round = 0; args.round + 1 < args.blocks && !call->failed; args.round++) {
-            STEP("svd_rotate", args.blocks / 2, SVD_SHARED_FLOATS * 4, &s->states, &s->work);
+            if (shared) {
+                STEP("svd_rotate_shared", args.blocks / 2, 32, 0, &s->states, &s->work);
+            } else {
+                STEP("svd_rotate", args.blocks / 2, 1, SVD_SHARED_FLOATS * 4, &s->states, &s->work);
+            }
         }
     }
-    STEP("svd_measure", count, 0, &s->states, &s->work);
-    STEP("svd_order", (count + 31) / 32, 0, &s->states, &part->s);
+    STEP("svd_measure", count, 1, 0, &s->states, &s->work);
+    STEP("svd_order", (count + 31) / 32, 1, 0, &s->states, &part->s);
     if (args.vectors) {
-        STEP("svd_normalise", count, 0, &s->states, &s->work);
-        STEP("svd_make_up", 1, 0, &s->states, &s->work);
-        STEP("svd_store", args.length, 0, &s->states, &s->work, &part->u, &part->vh);
+        STEP("svd_normalise", count, 1, 0, &s->states, &s->work);
+        STEP("svd_make_up", 1, 1, 0, &s->states, &s->work);
+        STEP("svd_store", args.length, 1, 0, &s->states, &s->work, &part->u, &part->vh);
     }
 }
 
@@ -96,7 +146,7 @@ void svd_large(struct igo_call *call, const struct svd_plan *plan) {
     for (uint64_t at = 0; at < plan->count && !call->failed; at += most) {
         args.matrices = (uint32_t)(plan->count - at < most ? plan->count - at : most);
         struct svd_part part = svd_part(plan, at);
-        decompose(call, args, &s, &part);
+        decompose(call, args, plan->shared, &s, &part);
     }
     for (size_t i = 0; i < SCRATCH_TENSORS; i++) {
         if (all[i].buffer) {

@@ -274,8 +274,15 @@ kernel void svd_make_up(device float *states [[buffer(0)]], device float *work [
                         uint lane [[thread_index_in_simdgroup]]) {
     svd_own own = svd_own_of(states, args, group.y);
     float least = own.values[own.order[0]] * svd_negligible;
-    for (uint place = 0; place < args.count && !own.state->odd; place++) {
-        if (!(own.values[own.order[place]] > least)) {
+    for (uint first = 0; first < args.count && !own.state->odd; first += 32) {
+        const uint mine = min(first + lane, args.count - 1);
+        if (!simd_any(!(own.values[own.order[mine]] > least))) {
+            continue;
+        }
+        for (uint place = first; place < min(first + 32, args.count); place++) {
+            if (own.values[own.order[place]] > least) {
+                continue;
+            }
             svd_complete(svd_work_of(work, args, group.y), own.order, place, args.length, args.row,
                          args.padded / 32, lane);
             simdgroup_barrier(mem_flags::mem_device);

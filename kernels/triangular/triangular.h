@@ -11,7 +11,9 @@ struct igo_triangular {
     const ingot_tensor *b, *x; /* float32, dense, [..., n, columns]; may be the same */
     int64_t n;
     bool upper, transposed, unit;
-    uint32_t simds; /* strips of 32 columns per threadgroup */
+    uint32_t simds;  /* strips of 32 columns per threadgroup */
+    uint32_t blocks; /* the least n for blocks of 64 rows and products; 0: never */
+    int64_t a_row;   /* from row to row of a, if not its columns */
 };
 bool igo_triangular_solve(struct igo_call *call, const struct igo_triangular *system);
 

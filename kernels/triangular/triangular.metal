@@ -4,6 +4,9 @@
 #include <metal_stdlib>
 using namespace metal;
 #include "triangular/triangular_args.h"
+#include "triangular/product_tiles.h"
+#include "triangular/triangular_blocks.h"
+#include "triangular/reflector_blocks.h"
 
 kernel void triangular_solve(device const float *a_all [[buffer(0)]],
                              device const float *b_all [[buffer(1)]],

@@ -688,6 +688,43 @@ COPIES_OF(half, "f16")
 COPIES_OF(bfloat, "b16")
 COPIES_OF(int, "i32") COPIES_OF(char, "i8") COPIES_OF(uchar, "u8")
 
+/* The same for macOS 26.0 and 26.1, which have cooperative tensors for results only: no operand, and
+ * the type of the result is not said where it is not needed. */
+#define RESULT          int m, int n, int k, uchar left, uchar right, uchar, int
+#define RESULT_SHAPE    __ingot_air_shape(2, m, n, k, left, right)
+#define RESULT_BYTES(d) __ingot_air_bytes(2, 0, 0, d)
+AIR(ulong, MATMUL "cooperative_destination_data_size", (RESULT, uint, uint, uint d, uint threads),
+    (ulong)RESULT_SHAPE.elements(threads) * RESULT_BYTES(d))
+AIR(void, MATMUL "cooperative_destination_tensor_init",
+    (RESULT, thread char *, uint, uint, uint, uint), (void)0)
+AIR(thread char *, MATMUL "cooperative_destination_tensor_get_element_pointer",
+    (RESULT, thread char *p, ushort i, uint, uint, uint d),
+    i == 0xffff ? p : p + (uint)i * RESULT_BYTES(d))
+AIR(ushort, MATMUL "cooperative_destination_tensor_get_element_index",
+    (RESULT, const thread char *p, const thread char *element, uint, uint, uint d),
+    (ushort)((uint)(element - p) / RESULT_BYTES(d)))
+AIR(ushort, MATMUL "cooperative_destination_tensor_num_elements",
+    (RESULT, const thread char *, uint, uint, uint threads), (ushort)RESULT_SHAPE.elements(threads))
+AIR(bool, MATMUL "cooperative_destination_tensor_is_valid_element",
+    (RESULT, const thread char *, ushort i, uint, uint, uint, uint threads),
+    __ingot_air_is_valid(RESULT_SHAPE, i, threads))
+AIR(void, MATMUL "cooperative_destination_tensor_get_coordinate",
+    (RESULT, const thread char *, ushort i, thread int *at, uint, uint threads, uint, uint, uint),
+    __ingot_air_coordinate(RESULT_SHAPE, i, at, threads))
+#define RESULT_COPIES(T, t, space, s)                                                              \
+    AIR(void, MATMUL "cooperative_destination_tensor_load_" s "_" t,                               \
+        (RESULT, thread T * c, const thread __ingot_air_tensor *from, int, int, uint, uint,        \
+         uint threads),                                                                            \
+        (__ingot_air_load<T, space T *>(RESULT_SHAPE, c, from, threads)))                          \
+    AIR(void, MATMUL "cooperative_destination_tensor_store_" s "_" t,                              \
+        (RESULT, const thread T *c, const thread __ingot_air_tensor *to, int, uint, uint,          \
+         uint threads),                                                                            \
+        (__ingot_air_store<T, space T *>(RESULT_SHAPE, c, to, threads)))
+#define RESULT_COPIES_OF(T, t)                                                                     \
+    RESULT_COPIES(T, t, device, "dv") RESULT_COPIES(T, t, threadgroup, "tg")
+RESULT_COPIES_OF(float, "f32")
+RESULT_COPIES_OF(half, "f16") RESULT_COPIES_OF(bfloat, "b16") RESULT_COPIES_OF(int, "i32")
+
 #define DESCRIPTOR const thread __ingot_air_descriptor *d
 #define TENSOR(x)  const thread __ingot_air_tensor *x, int
 #define MEMORY(A, a, PA, pa, B, b, PB, pb, C, c)                                                   \

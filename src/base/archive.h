@@ -14,7 +14,8 @@
 #include "base/arena.h"
 #include "base/error.h"
 
-#define IG_ARCHIVE_VERSION 1u
+/* Of an archive with packed code; one without has version 1. */
+#define IG_ARCHIVE_VERSION 2u
 
 struct ig_argument {
     const char *name;
@@ -41,8 +42,9 @@ struct ig_constant {
 
 struct ig_code {
     const char *target; /* "x86-64-v3", "x86-64-v4", "sm_90", … */
-    const void *bytes;  /* ELF shared object, PTX, cubin */
-    size_t size;
+    const void *bytes;  /* ELF shared object, PTX, cubin; packed: see ig_code_open */
+    size_t size;        /* of the code as it is used */
+    size_t packed_size; /* of `bytes` where they are packed; else 0 */
 };
 
 /* One kernel for one set of constants. */
@@ -75,6 +77,7 @@ struct ig_archive {
     const struct ig_constant *constants;
     const struct ig_variant *variants;
     const struct ig_dependency *dependencies;
+    bool packs_code; /* for the writer: code is packed where that makes it smaller */
 };
 
 /* All strings and blobs of the result point into `bytes` or into the arena; `bytes` must
@@ -91,5 +94,12 @@ ingot_status ig_archive_write(const struct ig_archive *archive, void **bytes, si
 const struct ig_variant *ig_archive_find(const struct ig_archive *archive, const char *kernel,
                                          const char *constants);
 const struct ig_code *ig_variant_code(const struct ig_variant *variant, const char *target);
+
+/* Code as it is used: `plain` points to the archive's bytes, or to memory that ig_code_close frees.
+ */
+ingot_status ig_code_open(const struct ig_code *code, struct ig_code *plain,
+                          struct ig_error *error);
+/* `plain` of `code`. */
+void ig_code_close(const struct ig_code *code, struct ig_code *plain);
 
 #endif

@@ -20,7 +20,7 @@ enum {
                                  the number of its arguments and codes */
     IG_ARGUMENT_BYTES = 56,   /* name, type, kind, space, index, slot, scalar, components,
                                  flags, zero, size u64, align u64 */
-    IG_CODE_BYTES = 24,       /* target, zero, offset u64, size u64 */
+    IG_CODE_BYTES = 24,       /* target, size when unpacked or zero, offset u64, size u64 */
     IG_DEPENDENCY_BYTES = 48, /* path, zero, size u64, digest 32 */
 };
 

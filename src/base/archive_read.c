@@ -9,6 +9,8 @@
 #include "base/archive_format.h"
 #include "base/hash.h"
 
+enum { MOST_UNPACKED = 255 }; /* bytes from one packed byte, of long repetitions */
+
 struct reader {
     const uint8_t *bytes;
     uint64_t size, at; /* at: the next record */
@@ -48,8 +50,8 @@ static ingot_status check_header(const struct reader *r) {
         return BAD(r, "the archive is cut short: it has %" PRIu64 " bytes, its header needs %d",
                    r->size, IG_HEADER_BYTES + IG_ROOT_BYTES);
     }
-    if (get_u32(p + 8) != IG_ARCHIVE_VERSION) {
-        return BAD(r, "the archive has format version %u, this ingot reads version %u",
+    if (!get_u32(p + 8) || get_u32(p + 8) > IG_ARCHIVE_VERSION) {
+        return BAD(r, "the archive has format version %u, this ingot reads versions 1 to %u",
                    get_u32(p + 8), IG_ARCHIVE_VERSION);
     }
     if (get_u64(p + 16) != r->size) {
@@ -203,8 +205,16 @@ static ingot_status read_codes(struct reader *r, uint32_t count, struct ig_code 
                        ") is not inside its %" PRIu64 " bytes",
                        codes[i].target, size, offset, r->size);
         }
+        const uint32_t unpacked = get_u32(p + 4);
+        if (unpacked / MOST_UNPACKED > size) {
+            return BAD(r,
+                       "the archive's code for %s is said to have %u bytes, more than %" PRIu64
+                       " packed ones can be",
+                       codes[i].target, unpacked, size);
+        }
         codes[i].bytes = r->bytes + offset;
-        codes[i].size = (size_t)size;
+        codes[i].size = unpacked ? unpacked : (size_t)size;
+        codes[i].packed_size = unpacked ? (size_t)size : 0;
     }
     *out = status ? NULL : codes;
     return status;

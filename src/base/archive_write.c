@@ -8,13 +8,14 @@
 #include "base/archive.h"
 #include "base/archive_format.h"
 #include "base/hash.h"
+#include "base/pack.h"
 #include "base/text.h"
 
 struct writer {
     struct ig_text bytes, strings;
     uint32_t *slots; /* hash table of string offsets + 1 */
     size_t slot_count, string_count;
-    bool failed;
+    bool failed, has_packed;
 };
 
 static void put_u32(struct writer *w, uint32_t value) {
@@ -28,10 +29,14 @@ static void put_u64(struct writer *w, uint64_t value) {
     put_u32(w, (uint32_t)(value >> 32));
 }
 
-static void patch_u64(struct writer *w, size_t offset, uint64_t value) {
-    for (int i = 0; i < 8; i++) {
+static void patch(struct writer *w, size_t offset, uint64_t value, int width) {
+    for (int i = 0; i < width; i++) {
         w->bytes.data[offset + (size_t)i] = (char)(value >> (8 * i));
     }
+}
+
+static void patch_u64(struct writer *w, size_t offset, uint64_t value) {
+    patch(w, offset, value, 8);
 }
 
 static void align(struct writer *w, size_t alignment) {
@@ -189,22 +194,51 @@ static void put_tables(struct writer *w, const struct ig_archive *a, uint32_t ar
             put_string(w, a->variants[i].codes[j].target);
             put_u32(w, 0);
             put_u64(w, 0);
-            put_u64(w, a->variants[i].codes[j].size);
+            put_u64(w, 0);
         }
     }
     put_dependencies(w, a);
 }
 
+/* The code packed, if that is asked for and makes it smaller by an eighth at least. Text of a whole
+ * library (source_text.h), which people may want to read, stays. */
+static bool pack_code(const struct ig_archive *a, const struct ig_variant *variant,
+                      const struct ig_code *code, struct ig_text *packed) {
+    const bool is_text = !variant->kernel || !*variant->kernel;
+    if (!a->packs_code || is_text || code->packed_size || code->size >= UINT32_MAX) {
+        return false;
+    }
+    ig_pack(code->bytes, code->size, packed);
+    return !packed->failed && packed->size < code->size - code->size / 8;
+}
+
+static void put_blob(struct writer *w, const struct ig_archive *a, const struct ig_variant *variant,
+                     const struct ig_code *code, size_t record) {
+    struct ig_text packed = {0};
+    const void *bytes = code->bytes;
+    size_t size = code->packed_size ? code->packed_size : code->size;
+    if (pack_code(a, variant, code, &packed)) {
+        bytes = packed.data;
+        size = packed.size;
+    }
+    if (size != code->size) {
+        w->has_packed = true;
+        patch(w, record + 4, code->size, 4);
+    }
+    patch_u64(w, record + 8, w->bytes.size);
+    patch_u64(w, record + 16, size);
+    ig_text_append(&w->bytes, bytes, size);
+    ig_text_free(&packed);
+}
+
 static void put_blobs(struct writer *w, const struct ig_archive *a, size_t record) {
     for (uint32_t i = 0; i < a->variant_count; i++) {
         for (uint32_t j = 0; j < a->variants[i].code_count; j++, record += IG_CODE_BYTES) {
-            const struct ig_code *code = &a->variants[i].codes[j];
             align(w, IG_ARCHIVE_ALIGNMENT);
             if (w->bytes.failed) {
                 return;
             }
-            patch_u64(w, record + 8, w->bytes.size);
-            ig_text_append(&w->bytes, code->bytes, code->size);
+            put_blob(w, a, &a->variants[i], &a->variants[i].codes[j], record);
         }
     }
 }
@@ -212,7 +246,7 @@ static void put_blobs(struct writer *w, const struct ig_archive *a, size_t recor
 static void put_header(struct writer *w) {
     uint8_t *header = (uint8_t *)w->bytes.data;
     memcpy(header, IG_ARCHIVE_MAGIC, 8);
-    header[8] = IG_ARCHIVE_VERSION;
+    header[8] = w->has_packed ? IG_ARCHIVE_VERSION : 1;
     patch_u64(w, 16, w->bytes.size);
     struct ig_hash hash;
     ig_hash_begin(&hash);
@@ -260,24 +294,4 @@ ingot_status ig_archive_write(const struct ig_archive *archive, void **bytes, si
     *bytes = w.bytes.data;
     *size = w.bytes.size;
     return INGOT_OK;
-}
-
-const struct ig_variant *ig_archive_find(const struct ig_archive *archive, const char *kernel,
-                                         const char *constants) {
-    for (uint32_t i = 0; i < archive->variant_count; i++) {
-        if (!strcmp(archive->variants[i].kernel, kernel) &&
-            !strcmp(archive->variants[i].constants, constants)) {
-            return &archive->variants[i];
-        }
-    }
-    return NULL;
-}
-
-const struct ig_code *ig_variant_code(const struct ig_variant *variant, const char *target) {
-    for (uint32_t i = 0; i < variant->code_count; i++) {
-        if (!strcmp(variant->codes[i].target, target)) {
-            return &variant->codes[i];
-        }
-    }
-    return NULL;
 }

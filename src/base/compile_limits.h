@@ -5,9 +5,13 @@
 #include "base/error.h"
 
 struct ig_compile_limits {
-    unsigned seconds; /* by the clock, for clang and for each kernel after it */
+    unsigned seconds; /* of processor time, for clang and for each kernel after it */
     uint64_t memory;  /* of addresses, for each process; UINT64_MAX: none */
 };
+
+/* By the clock a process may take so many times as long: on a busy machine it has a part of a
+ * processor, and one that waits for something ends too. */
+enum { IG_COMPILE_CLOCK = 8 };
 
 ingot_status ig_compile_limits(struct ig_compile_limits *limits, struct ig_error *error);
 /* For this process and those that it starts. */

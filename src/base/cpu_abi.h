@@ -109,6 +109,9 @@ enum ingot_cpu_kernel_flags {
     INGOT_CPU_KERNEL_SANITIZED = 1u << 3,
     /* Is for debuggers: runs thread by thread, one group at a time, whatever time it takes. */
     INGOT_CPU_KERNEL_DEBUG = 1u << 4,
+    /* Of x86-64-v4-bf16-amx only: while it runs, registers of the matrix units are of 16 lines of
+     * 64 bytes, all 8 of them. */
+    INGOT_CPU_KERNEL_MATRIX_UNITS = 1u << 5,
     /* Numbers, of 8 bits each, of a kernel that mostly moves memory, where the next thread in x
      * finds its own behind that of a thread: the bytes of it that are a thread's, and the arrays
      * that they are in. 0: not so, or not known. */

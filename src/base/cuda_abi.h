@@ -28,6 +28,12 @@
  * included) and is a multiple of 16; its total is the launch's dynamic shared memory. Statics of
  * more than INGOT_CUDA_MAX_STATIC bytes are the beginning of that array, and count in both.
  *
+ * Panels. A module with a variable INGOT_CUDA_PANELS_SYMBOL can use as many times
+ * INGOT_CUDA_PANEL_UNIT bytes of threadgroup memory as the variable has bytes, behind all else: the
+ * launch's flags have INGOT_CUDA_PANELS if it is there, and where it begins in the array. Without
+ * the flag the kernel does its work in another way. Its dynamic memory is a multiple of the unit,
+ * and not 0, in both cases.
+ *
  * Registers. A kernel with [[max_total_threads_per_threadgroup(n)]] can be launched with n threads;
  * another has as many registers as it can use, and its function's attribute
  * MAX_THREADS_PER_BLOCK says how many threads may have them. For more, load the PTX again with
@@ -53,7 +59,7 @@
 
 #include "base/archive.h"
 
-#define INGOT_CUDA_ABI_VERSION   3u
+#define INGOT_CUDA_ABI_VERSION   4u
 #define INGOT_CUDA_KERNEL_SYMBOL "ingot_kernel"
 #define INGOT_CUDA_INLINE_LIMIT  65536u
 #define INGOT_CUDA_MAX_BLOCK     4096u
@@ -101,6 +107,10 @@ struct ingot_cuda_failure {
     uint32_t all;       /* and those that there are */
 };
 
+#define INGOT_CUDA_PANELS_SYMBOL "ingot_panels"
+#define INGOT_CUDA_PANEL_UNIT    1024u
+#define INGOT_CUDA_PANELS        8 /* a bit of the launch's flags */
+
 enum ingot_cuda_flags {
     /* Every `constant` argument that is a reference and has room is given inline: the kernel then
      * reads them at fixed places. Set whenever it holds, also when there is no such argument. */
@@ -115,7 +125,8 @@ struct ingot_cuda_launch {
     uint32_t threads[3]; /*  0: threads_per_grid */
     uint32_t group[3];   /* 12: nominal threads per threadgroup */
     uint32_t groups[3];  /* 24: threadgroups per grid */
-    uint32_t flags;      /* 36: enum ingot_cuda_flags; all other bits are 0 */
+    uint32_t flags;      /* 36: enum ingot_cuda_flags, INGOT_CUDA_PANELS; from bit 10 on: the place
+                            of the panels in dynamic memory; all other bits are 0 */
     uint32_t zero;       /* 40: 0 */
     uint32_t first[2];   /* 44: added to the block's y and z */
     uint32_t stream;     /* 52: any number, for ingot_cuda_failure */

@@ -193,6 +193,13 @@ static int spawn(const struct child *child, pid_t *pid) {
     return failure;
 }
 
+static void limit_processor(pid_t pid, unsigned seconds) {
+    struct rlimit limit = {.rlim_cur = seconds, .rlim_max = seconds + 1}, old;
+    if (seconds && !prlimit(pid, RLIMIT_CPU, NULL, &old) && old.rlim_max >= limit.rlim_max) {
+        prlimit(pid, RLIMIT_CPU, &limit, NULL);
+    }
+}
+
 static void limit_memory(pid_t pid, size_t bytes) {
     struct rlimit limit = {.rlim_cur = bytes, .rlim_max = bytes}, old;
     if (!prlimit(pid, RLIMIT_AS, NULL, &old) && old.rlim_max < bytes) {
@@ -275,6 +282,7 @@ static void reap(pid_t pid, bool finished, double deadline, struct ig_process_re
     }
     if (WIFSIGNALED(state)) {
         result->signal = WTERMSIG(state);
+        result->timed_out |= result->signal == SIGXCPU;
     } else {
         result->exit_code = WEXITSTATUS(state);
     }
@@ -317,6 +325,7 @@ ingot_status ig_process_run(const struct ig_process *process, struct ig_process_
         return not_started(program, code, error);
     }
     limit_memory(pid, process->memory ? process->memory : (size_t)16 << 30);
+    limit_processor(pid, process->processor_seconds);
     close_one(&p.in[0]);
     close_one(&p.out[1]);
     close_one(&p.err[1]);

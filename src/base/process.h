@@ -17,6 +17,7 @@ struct ig_process {
     const char *input; /* bytes for stdin; NULL = /dev/null */
     size_t input_size;
     double seconds;                           /* wall-clock limit; 0 = 300 */
+    unsigned processor_seconds;               /* limit of processor time; 0 = none */
     size_t memory;                            /* address-space limit in bytes; 0 = 16 GiB */
     const char *const *environment;           /* NULL = the caller's */
     const struct ig_confinement *confinement; /* NULL = none; see confine.h */
@@ -26,9 +27,9 @@ struct ig_process {
 };
 
 struct ig_process_result {
-    int exit_code; /* valid when signal is 0 and not timed_out */
-    int signal;    /* that ended it, or 0 */
-    bool timed_out;
+    int exit_code;         /* valid when signal is 0 and not timed_out */
+    int signal;            /* that ended it, or 0 */
+    bool timed_out;        /* by either limit */
     struct ig_text output; /* stdout */
     struct ig_text errors; /* stderr */
 };

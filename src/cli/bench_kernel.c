@@ -17,6 +17,7 @@ enum { MOST_SIZES = 64, LEAST_THREADS = 32, MOST_THREADS = 1024 };
 struct size {
     uint32_t group[3];
     struct ig_profile_kernel times; /* its launches; 0: it did not run */
+    const char *reason;             /* why it did not; NULL: not known */
 };
 
 struct kernel_bench {
@@ -30,6 +31,8 @@ struct kernel_bench {
     struct size sizes[MOST_SIZES];
     size_t size_count, best;
     char *folder;
+    const char *errors;        /* a file there, with what the last run said */
+    int status;                /* of the run that ended all */
     struct ig_profile profile; /* of all runs, one after the other */
     const char *device, *description;
     struct igh_ceilings ceilings;
@@ -115,14 +118,52 @@ static const char **make_arguments(struct kernel_bench *bench, const struct size
     return list;
 }
 
+static void show_errors(const struct kernel_bench *bench) {
+    char *text = NULL;
+    size_t size;
+    struct ig_error error = {0};
+    if (!ig_file_read(bench->errors, 0, &text, &size, &error)) {
+        cli_progress_end();
+        fwrite(text, 1, size, stderr);
+    }
+    free(text);
+    ig_error_clear(&error);
+}
+
+/* The first line of them, without "ingot: error: ". */
+static const char *first_error(struct kernel_bench *bench) {
+    static const char mark[] = "error: ";
+    char *text = NULL;
+    const char *kept = NULL;
+    size_t size;
+    struct ig_error error = {0};
+    if (!ig_file_read(bench->errors, 0, &text, &size, &error)) {
+        const char *start = strstr(text, mark);
+        start = start ? start + strlen(mark) : text;
+        kept = ig_arena_copy(&bench->arena, start, strcspn(start, "\n"));
+    }
+    free(text);
+    ig_error_clear(&error);
+    return kept;
+}
+
 /* The first run says what is wrong; sizes that do not fit the kernel are left out. */
 static bool measure_size(struct kernel_bench *bench, struct size *size) {
     const char **arguments = make_arguments(bench, size, true);
     int status = CLI_OK;
     struct ig_profile profile = {0};
-    const struct profile_run run = {
-        .arguments = arguments, .folder = bench->folder, .is_quiet = true};
+    const struct profile_run run = {.arguments = arguments,
+                                    .folder = bench->folder,
+                                    .errors = bench->errors,
+                                    .is_quiet = true,
+                                    .is_own = true};
     bool good = arguments && profile_run(&run, &profile, &status);
+    if (!bench->device) {
+        show_errors(bench);
+        bench->status = status;
+    } else if (status) {
+        size->reason = first_error(bench);
+    }
     if (good && !status && profile.kernel_count == 1) {
         size->times = profile.kernels[0];
         size->times.name = ig_arena_string(&bench->arena, profile.kernels[0].name);
@@ -139,10 +180,17 @@ static bool measure_size(struct kernel_bench *bench, struct size *size) {
 static bool measure_work(struct kernel_bench *bench) {
     const char **arguments = make_arguments(bench, &bench->sizes[bench->best], false);
     int status = CLI_OK;
-    const struct profile_run run = {
-        .arguments = arguments, .folder = bench->folder, .counts = true, .is_quiet = true};
+    const struct profile_run run = {.arguments = arguments,
+                                    .folder = bench->folder,
+                                    .errors = bench->errors,
+                                    .counts = true,
+                                    .is_quiet = true,
+                                    .is_own = true};
     if (!arguments || !profile_run(&run, &bench->profile, &status)) {
         return false;
+    }
+    if (status) {
+        show_errors(bench);
     }
     const struct ig_profile_kernel *kernel =
         bench->profile.kernel_count == 1 ? &bench->profile.kernels[0] : NULL;
@@ -220,6 +268,22 @@ static double share_of(const struct kernel_bench *bench, const struct size *size
                              by_bytes);
 }
 
+/* Sizes that did not run, and why the first of them did not. */
+static void print_left_out(const struct kernel_bench *bench) {
+    char text[48];
+    const char *reason = NULL;
+    for (size_t i = 0; i < bench->size_count; i++) {
+        const struct size *size = &bench->sizes[i];
+        if (!size->times.launches) {
+            printf(reason ? ", %s" : "\nleft out: %s", group_text(size, text));
+            reason = reason ? reason : size->reason ? size->reason : "it did not run";
+        }
+    }
+    if (reason) {
+        printf(": %s\n", reason);
+    }
+}
+
 static void print_table(const struct kernel_bench *bench) {
     char text[48];
     printf("%s%s%s on %s (%s)", cli_bold(stdout), bench->rest.items[1], cli_plain(stdout),
@@ -251,6 +315,7 @@ static void print_table(const struct kernel_bench *bench) {
         }
         printf("%s\n", i == bench->best ? "  fastest" : "");
     }
+    print_left_out(bench);
 }
 
 static void write_json(const struct kernel_bench *bench) {
@@ -409,10 +474,11 @@ static int execute(const struct cli_command *command, struct kernel_bench *bench
         ig_error_clear(&error);
         return CLI_FAILED;
     }
-    bool good = measure(bench);
+    bench->errors = ig_arena_printf(&bench->arena, "%s/errors", bench->folder);
+    bool good = bench->errors && measure(bench);
     ig_folder_remove(bench->folder);
     free(bench->folder);
-    return good ? report(bench) : CLI_FAILED;
+    return good ? report(bench) : bench->status ? bench->status : CLI_FAILED;
 }
 
 int bench_kernel(const struct cli_command *command, int argc, char **argv) {

@@ -152,7 +152,7 @@ static void write_sarif(struct ig_json *json, const struct check_report *report,
         ig_json_object(json, NULL);
         ig_json_object(json, "physicalLocation");
         ig_json_object(json, "artifactLocation");
-        ig_json_string(json, "uri", part(arena, d.file, d.file_length));
+        cli_json_uri(json, part(arena, d.file, d.file_length));
         ig_json_object_end(json);
         ig_json_object(json, "region");
         ig_json_u64(json, "startLine", d.line);

@@ -3,6 +3,7 @@
  * them. A file that several of its entries name is compiled once with each.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
@@ -138,18 +139,39 @@ static bool is_folder(const char *path) {
     return !stat(path, &info) && S_ISDIR(info.st_mode);
 }
 
+/* A folder that is being walked, and those that it is in. */
+struct walk {
+    const struct walk *outer;
+    dev_t device;
+    ino_t inode;
+};
+
+/* A link to a folder that it lies in has nothing new. */
+static bool is_in(const struct walk *walk, const struct stat *info) {
+    while (walk && (walk->device != info->st_dev || walk->inode != info->st_ino)) {
+        walk = walk->outer;
+    }
+    return walk != NULL;
+}
+
 /* Its .metal files, and those of folders in it, by name; hidden ones are left out. */
 static bool add_folder(const struct project *project, const char *folder,
                        const struct cli_source_options *options, struct check_sources *out,
-                       int depth) {
-    enum { MOST_DEPTH = 32 };
-    DIR *listing = depth < MOST_DEPTH ? opendir(folder) : NULL;
+                       const struct walk *outer) {
+    struct stat info;
+    DIR *listing = opendir(folder);
     struct cli_list found = {0};
-    bool good = listing != NULL;
-    if (!good) {
-        cli_error("cannot list %s", folder);
-        return false;
+    bool good = listing && !fstat(dirfd(listing), &info);
+    if (!good || is_in(outer, &info)) {
+        if (!good) {
+            cli_error("cannot list %s: %s", folder, strerror(errno));
+        }
+        if (listing) {
+            closedir(listing);
+        }
+        return good;
     }
+    const struct walk walk = {.outer = outer, .device = info.st_dev, .inode = info.st_ino};
     for (struct dirent *e; good && (e = readdir(listing));) {
         char *path = e->d_name[0] == '.'
                          ? NULL
@@ -167,7 +189,7 @@ static bool add_folder(const struct project *project, const char *folder,
     }
     for (size_t i = 0; i < found.count && good; i++) {
         const char *path = found.items[i];
-        good = is_folder(path) ? add_folder(project, path, options, out, depth + 1)
+        good = is_folder(path) ? add_folder(project, path, options, out, &walk)
                                : add_file(project, path, NULL, options, out);
     }
     cli_list_free(&found);
@@ -201,7 +223,7 @@ bool check_find_sources(struct ig_arena *arena, const struct cli_list *paths, co
             const char *text = read_stdin(arena);
             good = text && add_file(&project, "<stdin>", text, options, out);
         } else if (is_folder(item)) {
-            good = add_folder(&project, item, options, out, 0);
+            good = add_folder(&project, item, options, out, NULL);
         } else {
             good = add_file(&project, item, NULL, options, out);
         }

@@ -78,6 +78,8 @@ bool cli_list_add(struct cli_list *list, const char *item);
 struct ig_json;
 /* What the device has found, as the array "findings"; and as a file for code hosts. */
 void cli_write_findings(struct ig_json *json, const ingot_device *device);
+/* The key "uri" of SARIF: a path as a reference, whose odd characters are written %XX. */
+void cli_json_uri(struct ig_json *json, const char *path);
 bool cli_write_sarif(const char *path, const ingot_device *device);
 
 /* ---- other orders of threadgroups (explore.c) --------------------------------------- */

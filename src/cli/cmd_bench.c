@@ -32,14 +32,13 @@ static int names_width(const struct bench *bench) {
 }
 
 static void print_header(const struct bench *bench) {
-    char bytes[64] = "";
+    printf("%s%s%s (%s, %s)\n", cli_bold(stdout), bench->device.info.name, cli_plain(stdout),
+           bench->device.info.description, bench->device.info.target);
     if (bench->ceilings.bytes_per_second > 0) {
-        snprintf(bytes, sizeof bytes, ": copies %.1f GB/s, %.0f GFLOP/s of multiply-adds",
-                 bench->ceilings.bytes_per_second * 1e-9, bench->ceilings.flops_per_second * 1e-9);
+        printf("It copies %.1f GB/s, and does %.0f GFLOP/s of multiply-adds\n",
+               bench->ceilings.bytes_per_second * 1e-9, bench->ceilings.flops_per_second * 1e-9);
     }
-    printf("%s%s%s (%s, %s)%s\n\n", cli_bold(stdout), bench->device.info.name, cli_plain(stdout),
-           bench->device.info.description, bench->device.info.target, bytes);
-    printf("%s%-14s %-4s %-*s %9s %6s %8s %8s %9s%s%s\n", cli_dim(stdout), "operation", "type",
+    printf("\n%s%-14s %-4s %-*s %9s %6s %8s %8s %9s%s%s\n", cli_dim(stdout), "operation", "type",
            names_width(bench) - 20, "case", "median", "spread", "GB/s", "GFLOP/s", "ceiling",
            bench->compare ? "   before" : "", cli_plain(stdout));
 }
@@ -70,12 +69,15 @@ static void print_change(const struct bench_row *row) {
         printf(" %8s", "new");
         return;
     }
-    double change = (row->timing.median / row->baseline - 1) * 100;
-    printf(change < 1e3 ? " %s%+7.1f%%%s" : " %s%+7.0f%%%s",
+    double times = row->timing.median / row->baseline, change = (times - 1) * 100;
+    bool is_huge = change > 9999;
+    printf(is_huge        ? " %s%7.0f×%s"
+           : change < 1e3 ? " %s%+7.1f%%%s"
+                          : " %s%+7.0f%%%s",
            row->regressed ? cli_red(stdout)
            : change < -5  ? cli_green(stdout)
                           : "",
-           change, cli_plain(stdout));
+           is_huge ? times : change, cli_plain(stdout));
 }
 
 static void print_row(const struct bench *bench, const struct bench_row *row) {
@@ -92,7 +94,9 @@ static void print_row(const struct bench *bench, const struct bench_row *row) {
     print_rate(row->bytes, timing->median);
     print_rate(row->flops, timing->median);
     if (row->share > 0) {
-        printf(" %3.0f%% %-4s", row->share * 100, row->by_bytes ? "copy" : "fma");
+        bool is_huge = row->share > 9.99; /* from a cache, or by a ceiling that was disturbed */
+        printf(is_huge ? " %3.0f× %-4s" : " %3.0f%% %-4s", row->share * (is_huge ? 1 : 100),
+               row->by_bytes ? "copy" : "fma");
     } else {
         printf(" %9s", "");
     }
@@ -298,7 +302,7 @@ static int execute(const struct cli_command *command, struct bench *bench) {
     if (status) {
         return status;
     }
-    if (!bench->rows.count) {
+    if (!bench->rows.fits) {
         cli_error("no case that is measured fits the selection");
         return CLI_FAILED;
     }

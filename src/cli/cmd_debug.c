@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/archive.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/cli.h"
@@ -85,20 +86,104 @@ static bool is_position(const char *text) {
 }
 
 /* The file that is run: the first word that is one. */
-static const char *run_file(const struct debug *debug) {
+static const char *run_path(const struct debug *debug) {
     for (size_t i = 0; i < debug->rest.count; i++) {
-        const char *word = debug->rest.items[i], *slash = strrchr(word, '/');
+        const char *word = debug->rest.items[i];
         if (*word != '-' && !access(word, R_OK)) {
-            return slash ? slash + 1 : word;
+            return word;
         }
     }
     return "";
+}
+
+static const char *run_file(const struct debug *debug) {
+    const char *path = run_path(debug), *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+/* An archive may be without its source; what is wrong with it otherwise `ingot run` says. */
+static bool has_source(const struct debug *debug) {
+    const char *path = run_path(debug);
+    struct cli_compilation reading = {.path = path};
+    const struct ig_archive *archive = NULL;
+    struct ig_error error = {0};
+    bool lacks = *path && cli_is_archive(path) &&
+                 !cli_read_archive(&reading, path, &archive, &error) && !*archive->source;
+    if (lacks) {
+        cli_error(
+            "%s has no source, and debuggers need it: ingot pack without --no-source keeps it",
+            path);
+    }
+    ig_error_clear(&error);
+    cli_compilation_free(&reading);
+    return !lacks;
 }
 
 /* A line alone is one of that file. */
 static const char *place(struct debug *debug, const char *text) {
     bool is_line = *text && text[strspn(text, "0123456789")] == '\0';
     return is_line ? ig_arena_printf(&debug->arena, "%s:%s", run_file(debug), text) : text;
+}
+
+/* Threads of the chosen one's threadgroup run first, so that the others of a large grid do not come
+ * by the breakpoints before. NULL: there is none, or an order was asked for. */
+static const char *choice_first(struct debug *debug) {
+    const char *position = debug->thread ? debug->thread : debug->threadgroup;
+    for (size_t i = 0; i < debug->rest.count; i++) {
+        if (!strncmp(debug->rest.items[i], "--schedule", strlen("--schedule"))) {
+            return NULL;
+        }
+    }
+    return position ? ig_arena_printf(&debug->arena, "--schedule=first%s:%s",
+                                      debug->thread ? "" : "-threadgroup", position)
+                    : NULL;
+}
+
+/* The value of an option of `ingot run`, NULL where it is not given. */
+static const char *find_value(const struct debug *debug, const char *name, const char *letter) {
+    size_t length = strlen(name);
+    for (size_t i = 0; i < debug->rest.count; i++) {
+        const char *word = debug->rest.items[i];
+        if (!strcmp(word, name) || !strcmp(word, letter)) {
+            return i + 1 < debug->rest.count ? debug->rest.items[i + 1] : "";
+        }
+        if (!strncmp(word, name, length) && word[length] == '=') {
+            return word + length + 1;
+        }
+    }
+    return NULL;
+}
+
+/* "X[,Y[,Z]]"; 0 where it is not given. */
+static void find_extent(const struct debug *debug, const char *name, const char *letter,
+                        unsigned extent[3]) {
+    const char *value = find_value(debug, name, letter);
+    extent[0] = extent[1] = extent[2] = value != NULL;
+    if (value) {
+        (void)sscanf(value, "%u,%u,%u", &extent[0], &extent[1], &extent[2]);
+    }
+}
+
+/* An option with which no debugger would see the kernel; NULL: there is none. */
+static const char *what_hides(const struct debug *debug) {
+    const char *level = find_value(debug, "--cpu", "--cpu");
+    return find_value(debug, "--isolated", "--isolated") ? "--isolated"
+           : find_value(debug, "--device", "-d")         ? "--device"
+           : level && !strstr(level, "-debug")           ? "--cpu"
+                                                         : NULL;
+}
+
+/* Does the position lie in the grid, as far as the command line says how large that is? */
+static bool is_inside(const char *text, const unsigned threads[3], const unsigned group[3]) {
+    unsigned position[3] = {0};
+    (void)sscanf(text, "%u,%u,%u", &position[0], &position[1], &position[2]);
+    for (int axis = 0; axis < 3; axis++) {
+        unsigned each = group ? group[axis] : 1;
+        if (threads[0] && each && position[axis] >= (threads[axis] + each - 1) / each) {
+            return false;
+        }
+    }
+    return true;
 }
 
 /* ---- the debugger ---- */
@@ -152,6 +237,8 @@ static bool build_line(struct debug *debug, const char *program) {
     }
     good = good && add(debug, lldb ? "--" : "--args") && add(debug, debug->self) &&
            add(debug, "run") && add(debug, "--workers=1");
+    const char *first = choice_first(debug);
+    good = good && (!first || add(debug, first));
     for (size_t i = 0; i < debug->rest.count && good; i++) {
         good = add(debug, debug->rest.items[i]);
     }
@@ -203,10 +290,14 @@ static int start(struct debug *debug) {
 }
 
 /* ---- VS Code ---- */
-static void write_words(struct ig_json *json, const char *key, const struct debug *debug) {
+static void write_words(struct ig_json *json, const char *key, struct debug *debug) {
     ig_json_array(json, key);
     ig_json_string(json, NULL, "run");
     ig_json_string(json, NULL, "--workers=1");
+    const char *first = choice_first(debug);
+    if (first) {
+        ig_json_string(json, NULL, first);
+    }
     for (size_t i = 0; i < debug->rest.count; i++) {
         ig_json_string(json, NULL, debug->rest.items[i]);
     }
@@ -344,6 +435,30 @@ static int run_debug(struct debug *debug, const struct cli_command *command) {
     }
     if (debug->rest.count < 2) {
         return cli_usage_error(command, "expected FILE and KERNEL");
+    }
+    unsigned threads[3], group[3];
+    find_extent(debug, "--threads", "-t", threads);
+    find_extent(debug, "--group", "-g", group);
+    if (debug->thread && !is_inside(debug->thread, threads, NULL)) {
+        return cli_usage_error(command, "--thread %s: the grid has %u×%u×%u threads", debug->thread,
+                               threads[0], threads[1], threads[2]);
+    }
+    if (debug->threadgroup && !is_inside(debug->threadgroup, threads, group)) {
+        return cli_usage_error(command,
+                               "--threadgroup %s: the grid has %u×%u×%u threads in groups "
+                               "of %u×%u×%u",
+                               debug->threadgroup, threads[0], threads[1], threads[2], group[0],
+                               group[1], group[2]);
+    }
+    const char *hiding = what_hides(debug);
+    if (hiding) {
+        return cli_usage_error(command,
+                               "%s: kernels are stepped through on the CPU, in this process, as "
+                               "code that is made for it",
+                               hiding);
+    }
+    if (!has_source(debug)) {
+        return CLI_FAILED;
     }
     return debug->vscode ? write_vscode(debug) : start(debug);
 }

@@ -579,7 +579,7 @@ static int execute(const struct cli_command *command, struct health *health) {
     if (status) {
         return status;
     }
-    if (!health->rows.count) {
+    if (!health->rows.fits) {
         cli_error("no case fits the selection");
         return CLI_FAILED;
     }

@@ -37,6 +37,7 @@ static bool run_both(struct profiling *profiling) {
     struct profile_run run = {.arguments = profiling->arguments,
                               .folder = profiling->folder,
                               .is_quiet = !profiling->is_program,
+                              .is_own = !profiling->is_program,
                               .to_stderr = profiling->json};
     if (!profiling->only_counters) {
         cli_progress(0, 2, "a run for times");
@@ -46,6 +47,8 @@ static bool run_both(struct profiling *profiling) {
         }
     }
     bool failed = profiling->status != CLI_OK;
+    report->is_times = profiling->only_times;
+    report->has_failed = failed;
     if (!profiling->only_times && !failed &&
         (profiling->only_counters || can_be_counted(&report->times))) {
         cli_progress(1, 2, "a run with counters");
@@ -294,7 +297,10 @@ static int execute(const struct cli_command *command, struct profiling *profilin
     bool good = run_both(profiling) && make_report(profiling);
     ig_folder_remove(profiling->folder);
     free(profiling->folder);
-    return good ? write_report(profiling) : CLI_FAILED;
+    if (!good) {
+        return profiling->status ? profiling->status : CLI_FAILED;
+    }
+    return write_report(profiling);
 }
 
 static int run(const struct cli_command *command, int argc, char **argv) {

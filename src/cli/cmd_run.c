@@ -602,7 +602,8 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
          &run.constants},
         {"device", 'd', CLI_STRING, "NAME", "the device to run on (cpu)", &run.device_name},
         {"cpu", 0, CLI_STRING, "LEVEL",
-         "x86-64-v3, x86-64-v4, x86-64-v4-bf16 or aarch64 (the best there is)", &run.cpu},
+         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx or aarch64 (the best there is)",
+         &run.cpu},
         {"workers", 0, CLI_COUNT, "N", "CPU threads to use (all)", &run.workers},
         {"threadgroup-memory", 0, CLI_COUNT, "BYTES", "what a threadgroup may have (32768)",
          &run.device_desc.threadgroup_memory},
@@ -617,7 +618,9 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
          &run.device_desc.sanitize},
         {"sarif", 0, CLI_STRING, "FILE", "write what --sanitize found for code hosts", &run.sarif},
         {"schedule", 0, CLI_STRING, "ORDER",
-         "of threadgroups: random, random:SEED, or explore:N, which compares N of them",
+         "of threadgroups: random, random:SEED, first:X,Y,Z (that of a thread), or explore:N, "
+         "which "
+         "compares N of them",
          &run.schedule_option},
         {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &run.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "print nothing but errors", &run.quiet},
@@ -640,8 +643,8 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
             status = CLI_USAGE;
         } else if (run.schedule_option && !cli_parse_schedule(run.schedule_option, &run.schedule)) {
             status = cli_usage_error(command,
-                                     "--schedule %s: expected fixed, random, random:SEED, or "
-                                     "explore:N with N from 1 to %d",
+                                     "--schedule %s: expected fixed, random, random:SEED, "
+                                     "first:X,Y,Z, or explore:N with N from 1 to %d",
                                      run.schedule_option, CLI_MOST_SCHEDULES);
         } else if (run.repeat == 0) {
             status = cli_usage_error(command, "--repeat 0: expected a whole number from 1");

@@ -301,7 +301,10 @@ static ingot_status set_constants(struct jobs *jobs, struct ig_error *error) {
             return ig_fail(error, INGOT_OUT_OF_MEMORY, "out of memory");
         }
     }
-    for (uint32_t k = 0; jobs->request->assume_constants && k < listing->constant_count; k++) {
+    /* of compiled libraries the compiler assumes each kernel's own: two may use one index for
+     * constants of different types */
+    const bool assumes = jobs->request->assume_constants && !cli_is_compiled(jobs->out->path);
+    for (uint32_t k = 0; assumes && k < listing->constant_count; k++) {
         struct cli_constant_value one = {.index = infos[k].index};
         size_t width = ig_scalar_size(infos[k].type);
         for (uint32_t c = 0; c < infos[k].components && one.size + width <= sizeof one.bytes; c++) {
@@ -583,6 +586,9 @@ ingot_status cli_compile(const struct cli_compile_request *request, struct cli_c
     }
     if (!status) {
         status = set_constants(&jobs, error);
+    }
+    if (status) {
+        out->result_count = 0; /* none of them was compiled */
     }
     if (!status && out->result_count && !request->list_only) {
         pthread_mutex_init(&jobs.lock, NULL);

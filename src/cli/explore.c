@@ -38,6 +38,9 @@ bool cli_parse_schedule(const char *text, struct cli_schedule *schedule) {
     if (!strncmp(text, random, sizeof random - 1)) {
         return parse_number(text + sizeof random - 1, &number);
     }
+    if (!strncmp(text, "first", 5)) {
+        return true; /* the runtime looks at it */
+    }
     schedule->text = "fixed";
     bool good = !strncmp(text, explore, sizeof explore - 1) &&
                 parse_number(text + sizeof explore - 1, &number) && number &&

@@ -1,5 +1,6 @@
 /* The sanitizer's findings in the command's output: JSON, and SARIF for code hosts. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/file.h"
 #include "base/json.h"
@@ -72,11 +73,23 @@ void cli_write_findings(struct ig_json *json, const ingot_device *device) {
 
 /* ---- SARIF 2.1.0 ---- */
 
+void cli_json_uri(struct ig_json *json, const char *path) {
+    static const char kept[] = "-._~!$&'()*+,;=@/";
+    struct ig_text text = {0};
+    for (const char *c = path; *c; c++) {
+        bool is_plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') ||
+                        (*c >= '0' && *c <= '9') || strchr(kept, *c);
+        ig_text_printf(&text, is_plain ? "%c" : "%%%02X", (unsigned char)*c);
+    }
+    ig_json_string(json, "uri", ig_text_string(&text));
+    ig_text_free(&text);
+}
+
 static void write_location(struct ig_json *json, const ingot_finding_side *side) {
     ig_json_object(json, NULL);
     ig_json_object(json, "physicalLocation");
     ig_json_object(json, "artifactLocation");
-    ig_json_string(json, "uri", side->file);
+    cli_json_uri(json, side->file);
     ig_json_object_end(json);
     ig_json_object(json, "region");
     ig_json_u64(json, "startLine", side->line ? side->line : 1);

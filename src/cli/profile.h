@@ -33,6 +33,7 @@ enum { PROFILE_MOST_DEVICES = 4 };
 struct profile_report {
     struct ig_arena arena;
     struct ig_profile times, counters; /* what the two runs wrote */
+    bool is_times, has_failed;         /* why there was no run with counters */
     const char *command;               /* "saxpy.metal saxpy --threads 1024", or the program's */
     char date[32];
     struct {
@@ -69,9 +70,11 @@ struct profile_run {
     const char *folder;           /* private, for what is written */
     bool counts;                  /* counters in kernels */
     bool is_quiet, to_stderr;     /* its stdout goes nowhere, or to stderr */
+    bool is_own;                  /* it is this command, which says itself why it failed */
+    const char *errors;           /* the file that its stderr goes to; NULL: this one's */
 };
 /* False, with a message, when it could not be started or its profile not be read. *status becomes
- * CLI_FAILED, also with a message, when the program failed. */
+ * CLI_FAILED, also with a message, when the program failed; that of one's own is passed on. */
 bool profile_run(const struct profile_run *run, struct ig_profile *profile, int *status);
 /* The path of this command. */
 const char *profile_self(struct ig_arena *arena);

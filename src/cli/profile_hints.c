@@ -66,11 +66,12 @@ static bool has_bank_conflicts(struct look *look) {
         return false;
     }
     look->weight = conflicts;
+    long way = lround(ways);
     ig_text_printf(look->text,
-                   "accesses to threadgroup memory take %.3g passes where one would do (a %.0f-way "
+                   "accesses to threadgroup memory take %.3g passes where one would do (%s %ld-way "
                    "bank conflict): lanes meet in the same of the 32 banks; rows that are one "
                    "element longer, or another order, spread them",
-                   ways, ways);
+                   ways, way == 8 || way == 11 || way == 18 ? "an" : "a", way);
     return true;
 }
 

@@ -72,6 +72,10 @@ static bool spawn(const struct profile_run *run, char **environment, pid_t *pid)
     } else if (run->to_stderr) {
         posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
     }
+    if (run->errors) {
+        posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, run->errors,
+                                         O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    }
     int failed = posix_spawnp(pid, run->arguments[0], &actions, NULL, (char *const *)run->arguments,
                               environment);
     posix_spawn_file_actions_destroy(&actions);
@@ -100,6 +104,8 @@ static bool run_program(const struct profile_run *run, int *status_of) {
     if (started && WIFSIGNALED(status)) {
         cli_error("%s was ended by signal %d", run->arguments[0], WTERMSIG(status));
         *status_of = CLI_FAILED;
+    } else if (started && WEXITSTATUS(status) && run->is_own) {
+        *status_of = WEXITSTATUS(status);
     } else if (started && WEXITSTATUS(status)) {
         cli_error("%s ended with status %d", run->arguments[0], WEXITSTATUS(status));
         *status_of = CLI_FAILED;

@@ -113,42 +113,82 @@ static void print_source(const char *source, int room) {
            is_cut ? "…" : "", cli_plain(stdout));
 }
 
+/* Columns that fit beside each other: [first, end) of the table, those that are shown. */
+struct part {
+    int first, end, used;
+    bool shown[COLUMN_COUNT];
+};
+
+/* From part->end on; at least one, and false where none is left. */
+static bool next_part(struct part *part) {
+    enum { LEAST_SOURCE = 24 };
+    part->first = part->end;
+    part->used = 6;
+    bool any = false;
+    for (int c = part->first; c < COLUMN_COUNT; c++) {
+        int width = part->shown[c] ? columns[c].width + 1 : 0;
+        if (any && part->used + width + 2 + LEAST_SOURCE > COLUMNS) {
+            break;
+        }
+        part->used += width;
+        any |= part->shown[c];
+        part->end = c + 1;
+    }
+    return any;
+}
+
 static void print_line(struct profile_report *report, const struct ig_profile_line *line,
-                       const bool shown[COLUMN_COUNT], int room) {
+                       const struct part *part) {
+    bool any = part->first == 0;
+    for (int c = part->first; c < part->end; c++) {
+        any |= part->shown[c] && line->counts[columns[c].counter] > 0;
+    }
+    if (!any) {
+        return;
+    }
     printf("%6u", line->line);
-    for (int c = 0; c < COLUMN_COUNT; c++) {
-        if (shown[c]) {
+    for (int c = part->first; c < part->end; c++) {
+        if (part->shown[c]) {
             print_number(&columns[c], line->counts);
         }
     }
-    print_source(profile_source(report, line->file, line->line), room);
+    print_source(profile_source(report, line->file, line->line), COLUMNS - part->used - 2);
 }
 
+static void print_file(struct profile_report *report, const struct ig_profile_kernel *counted,
+                       const struct profile_file *lines, const struct part *part) {
+    const char *file = counted->lines[lines->first].file;
+    size_t length = strlen(file), room = (size_t)(COLUMNS - part->used - 2);
+    bool is_cut = length > room;
+    printf("\n%s%6s", cli_dim(stdout), "line");
+    for (int c = part->first; c < part->end; c++) {
+        if (part->shown[c]) {
+            printf(" %*s", columns[c].width, columns[c].title);
+        }
+    }
+    printf("  %s%s%s\n", is_cut ? "…" : "",
+           *file ? file + (is_cut ? length - room + 1 : 0) : "(no source)", cli_plain(stdout));
+    for (size_t i = lines->first; i < lines->end; i++) {
+        if (profile_has_counts(&counted->lines[i])) {
+            print_line(report, &counted->lines[i], part);
+        }
+    }
+}
+
+/* What does not fit beside the source is a table of its own, below. */
 static void print_lines(struct profile_report *report, const struct profile_kernel *kernel) {
     const struct ig_profile_kernel *counted = kernel->counted;
-    bool shown[COLUMN_COUNT] = {false};
-    int used = 6;
-    for (int c = 0; c < COLUMN_COUNT; c++) {
-        for (size_t i = 0; i < counted->line_count; i++) {
-            shown[c] |= counted->lines[i].counts[columns[c].counter] > 0;
-        }
-        used += shown[c] ? columns[c].width + 1 : 0;
-    }
     struct profile_file files[PROFILE_MOST_FILES];
     size_t count = profile_files(kernel, files);
     for (size_t f = 0; f < count && files[f].steps > 0; f++) {
-        const char *file = counted->lines[files[f].first].file;
-        printf("\n%s%6s", cli_dim(stdout), "line");
-        for (int c = 0; c < COLUMN_COUNT; c++) {
-            if (shown[c]) {
-                printf(" %*s", columns[c].width, columns[c].title);
+        struct part part = {0};
+        for (size_t i = files[f].first; i < files[f].end; i++) {
+            for (int c = 0; c < COLUMN_COUNT; c++) {
+                part.shown[c] |= counted->lines[i].counts[columns[c].counter] > 0;
             }
         }
-        printf("  %s%s\n", *file ? file : "(no source)", cli_plain(stdout));
-        for (size_t i = files[f].first; i < files[f].end; i++) {
-            if (profile_has_counts(&counted->lines[i])) {
-                print_line(report, &counted->lines[i], shown, COLUMNS - used - 2);
-            }
+        while (next_part(&part)) {
+            print_file(report, counted, &files[f], &part);
         }
     }
 }
@@ -159,7 +199,11 @@ static void print_kernel(struct profile_report *report, const struct profile_ker
     printf("\n%s%s%s%s%s", cli_bold(stdout), kernel->times->name, cli_plain(stdout),
            *kernel->times->constants ? " with constants " : "", kernel->times->constants);
     if (!counted) {
-        printf(": not counted (counters are for CPU devices)\n");
+        printf(": not counted (%s)\n",
+               !kernel->times->can_be_counted ? "counters are for CPU devices"
+               : report->is_times             ? "--times asks for times only"
+               : report->has_failed           ? "the program failed: --counters runs it with them"
+                                              : "the run with counters did not launch it");
         return;
     }
     printf(": a launch reads %s and writes %s that had to move, and asks for %.3g times that\n",

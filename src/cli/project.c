@@ -167,7 +167,9 @@ bool project_read(struct project *project) {
     const char *slash = strrchr(project->path, '/');
     project->folder = ig_arena_printf(project->arena, "%.*s",
                                       slash ? (int)(slash + 1 - project->path) : 0, project->path);
-    struct reader reader = {.project = project, .at = text, .line = 1};
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
+    const char *start = strncmp(text, mark, strlen(mark)) ? text : text + strlen(mark);
+    struct reader reader = {.project = project, .at = start, .line = 1};
     bool good = project->folder != NULL;
     for (skip(&reader, true); good && *reader.at; skip(&reader, true)) {
         good = read_line(&reader);

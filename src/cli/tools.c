@@ -123,6 +123,7 @@ static int check_selection(const struct cli_command *command,
 
 static void keep_shard(const struct cli_shard *shard, struct tool_rows *rows) {
     size_t kept = 0;
+    rows->fits = rows->count > 0;
     for (size_t i = 0; i < rows->count; i++) {
         if (cli_in_shard(shard, i)) {
             rows->items[kept++] = rows->items[i];

@@ -22,7 +22,8 @@ struct tool_place { /* where: options of the command line */
          0,                                                                                        \
          kind,                                                                                     \
          "LEVEL",                                                                                  \
-         "the CPU level: x86-64-v3, x86-64-v4, x86-64-v4-bf16, aarch64 (best)" more,               \
+         "the CPU level: x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64 "       \
+         "(best)" more,                                                                            \
          level},                                                                                   \
     {                                                                                              \
         "threads", 0, CLI_COUNT, "N", "worker threads of the CPU (one per core)", &(p).threads     \
@@ -62,6 +63,7 @@ struct tool_row {
 struct tool_rows {
     struct tool_row *items;
     size_t count, capacity;
+    bool fits; /* something fits the selection, if only in another shard */
 };
 /* The cases that have all of `uses` and none of `without`, ordered by operation. Returns CLI_OK, or
  * what to exit with when the selection names what does not exist. */

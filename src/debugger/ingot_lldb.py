@@ -101,9 +101,9 @@ def command_break(debugger, words):
     while len(words) > 2 and words[-2] in chosen:
         chosen[words[-2]] = parse_position(words[-1])
         del words[-2:]
-    if len(words) != 1:
+    if not words:
         raise Failed("expected PLACE [thread X[,Y[,Z]]] [threadgroup X[,Y[,Z]]]")
-    target, place = debugger.GetSelectedTarget(), words[0]
+    target, place = debugger.GetSelectedTarget(), " ".join(words)  # a file's name may have spaces
     match = re.fullmatch(r"(.*):(\d+)", place)
     if match:
         breakpoint = target.BreakpointCreateByLocation(match.group(1), int(match.group(2)))

@@ -97,6 +97,7 @@ ingot_status ingot_buffer_create_view(ingot_buffer *whole, uint64_t offset, uint
     }
     buffer->contents = whole->contents ? (char *)whole->contents + offset : NULL;
     buffer->address = whole->address + offset;
+    buffer->is_host = whole->is_host;
     buffer->whole = whole;
     ingot_buffer_retain(whole);
     ingot_device_retain(whole->device);
@@ -125,6 +126,7 @@ struct foreign_memory {
     void *start;
     uint64_t length;
     bool is_known; /* memory that the device need not be asked about */
+    bool is_host;  /* the host's own, on every device */
     void (*on_release)(void *context);
     void *context;
 };
@@ -151,7 +153,13 @@ static ingot_status wrap(const char *function, ingot_device *device,
     buffer->wrapped = true;
     buffer->is_known = memory->is_known;
     struct ig_error error = {0};
-    if (device->ops->buffer_wrap(device, buffer, &error) != INGOT_OK) {
+    ingot_status (*take)(ingot_device *, ingot_buffer *, struct ig_error *) =
+        device->ops->buffer_wrap;
+    if (memory->is_host && device->ops->buffer_wrap_host) {
+        take = device->ops->buffer_wrap_host;
+        buffer->is_host = true;
+    }
+    if (take(device, buffer, &error) != INGOT_OK) {
         free(buffer);
         return ig_api_result(&error);
     }
@@ -165,15 +173,30 @@ static ingot_status wrap(const char *function, ingot_device *device,
 ingot_status ingot_buffer_wrap(ingot_device *device, void *memory, uint64_t length,
                                void (*on_release)(void *context), void *context,
                                ingot_buffer **result) {
-    const struct foreign_memory foreign = {memory, length, false, on_release, context};
+    const struct foreign_memory foreign = {
+        .start = memory, .length = length, .on_release = on_release, .context = context};
     return wrap("ingot_buffer_wrap", device, &foreign, result);
+}
+
+ingot_status ingot_buffer_wrap_host(ingot_device *device, void *memory, uint64_t length,
+                                    void (*on_release)(void *context), void *context,
+                                    ingot_buffer **result) {
+    const struct foreign_memory foreign = {.start = memory,
+                                           .length = length,
+                                           .is_host = true,
+                                           .on_release = on_release,
+                                           .context = context};
+    return wrap("ingot_buffer_wrap_host", device, &foreign, result);
 }
 
 ingot_status ingot_buffer_wrap_address(ingot_device *device, uint64_t address, uint64_t length,
                                        void (*on_release)(void *context), void *context,
                                        ingot_buffer **result) {
-    const struct foreign_memory foreign = {(void *)(uintptr_t)address, length, true, on_release,
-                                           context};
+    const struct foreign_memory foreign = {.start = (void *)(uintptr_t)address,
+                                           .length = length,
+                                           .is_known = true,
+                                           .on_release = on_release,
+                                           .context = context};
     return wrap("ingot_buffer_wrap_address", device, &foreign, result);
 }
 
@@ -217,6 +240,22 @@ void *ingot_buffer_contents(const ingot_buffer *buffer) {
     return buffer->contents;
 }
 
+ingot_status ig_buffer_reach(ingot_buffer *buffer, struct ig_error *error) {
+    ingot_buffer *whole = buffer;
+    while (whole->whole) {
+        whole = whole->whole;
+    }
+    if (atomic_load_explicit(&whole->is_reached, memory_order_acquire)) {
+        return INGOT_OK;
+    }
+    return whole->device->ops->buffer_reach(whole->device, whole, error);
+}
+
 uint64_t ingot_buffer_address(const ingot_buffer *buffer) {
-    return buffer ? buffer->address : 0;
+    struct ig_error error = {0};
+    if (!buffer ||
+        (buffer->is_host && ig_buffer_reach((ingot_buffer *)buffer, &error) != INGOT_OK)) {
+        return 0;
+    }
+    return buffer->address;
 }

@@ -280,7 +280,7 @@ ingot_status ig_compiler_run(const struct ig_compiler *compiler, const char *sou
     struct ig_process process = {.arguments = argv,
                                  .input = source,
                                  .input_size = length,
-                                 .seconds = 6.0 * limits.seconds + 60};
+                                 .seconds = 6.0 * IG_COMPILE_CLOCK * limits.seconds + 60};
 #if defined(IG_SANITIZED)
     process.memory = SIZE_MAX; /* a sanitized compiler maps terabytes of shadow */
 #endif

@@ -63,7 +63,8 @@ struct ig_device_ops {
 
     /* The code of `variant` that suits the device best, or NULL. */
     const struct ig_code *(*code_find)(ingot_device *device, const struct ig_variant *variant);
-    /* Makes `code` of `variant` ready to run; *loaded is the device's own. */
+    /* Makes `code` of `variant`, unpacked, ready to run; *loaded is the device's own. The code's
+     * bytes are gone after the call. */
     ingot_status (*code_load)(ingot_device *device, const struct ig_variant *variant,
                               const struct ig_code *code, void **loaded, struct ig_error *error);
     void (*code_unload)(ingot_device *device, void *loaded);
@@ -81,6 +82,12 @@ struct ig_device_ops {
      * where the device has memory of its own, one of that, and `contents` becomes NULL. */
     ingot_status (*buffer_wrap)(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
     void (*buffer_unwrap)(ingot_device *device, ingot_buffer *buffer);
+    /* The same for the host's own memory, which stays in `contents`; NULL where buffer_wrap takes
+     * it. Unwrapped by buffer_unwrap. buffer_reach is called before a kernel first uses it. */
+    ingot_status (*buffer_wrap_host)(ingot_device *device, ingot_buffer *buffer,
+                                     struct ig_error *error);
+    ingot_status (*buffer_reach)(ingot_device *device, ingot_buffer *buffer,
+                                 struct ig_error *error);
     /* Copies to the start of a buffer that nothing uses yet, and waits for it; NULL where the
      * host writes the contents. */
     ingot_status (*buffer_write)(ingot_device *device, ingot_buffer *buffer, const void *bytes,

@@ -67,18 +67,34 @@ static bool has_same_checks(const struct ig_archive *archive, const ingot_device
     return strlen(device->sanitize) == length && !memcmp(device->sanitize, kinds, length);
 }
 
+/* Other code than a debugger's is for those who have no source. */
+static bool is_for_this(const ingot_device *device, const struct ig_archive *archive,
+                        const struct ig_code *code) {
+    return code && (!device->for_debuggers || !*archive->source ||
+                    !strcmp(code->target, device->info.target));
+}
+
 /* Points the kernel at the variant in `blob`, which it retains, if that has code. */
 static bool use_blob(ingot_kernel *kernel, struct ig_blob *blob, const char *name,
                      const char *constants) {
     const struct ig_variant *variant = ig_archive_find(&blob->archive, name, constants);
     if (!variant || !has_same_checks(&blob->archive, kernel->device) ||
-        !kernel->device->ops->code_find(kernel->device, variant)) {
+        !is_for_this(kernel->device, &blob->archive,
+                     kernel->device->ops->code_find(kernel->device, variant))) {
         return false;
     }
     ig_blob_retain(blob);
     kernel->blob = blob;
     kernel->variant = variant;
     return true;
+}
+
+void ig_hash_debug_folder(struct ig_hash *hash, const ingot_device *device) {
+    char *folder = device->for_debuggers ? getcwd(NULL, 0) : NULL;
+    if (folder) {
+        ig_hash_string(hash, folder);
+        free(folder);
+    }
 }
 
 /* What code depends on, but the compiler. */
@@ -96,11 +112,7 @@ static void hash_variant(struct ig_hash *hash, const ingot_library *library, con
     if (*library->device->sanitize) {
         ig_hash_string(hash, library->device->sanitize);
     }
-    char *folder = library->device->for_debuggers ? getcwd(NULL, 0) : NULL;
-    if (folder) { /* names of files are relative to it */
-        ig_hash_string(hash, folder);
-        free(folder);
-    }
+    ig_hash_debug_folder(hash, library->device);
 }
 
 static void variant_key(const ingot_library *library, const struct ig_compiler *compiler,
@@ -366,7 +378,13 @@ static ingot_status load_code(ingot_kernel *kernel, struct ig_error *error) {
         return status;
     }
     const struct ig_code *code = device->ops->code_find(device, kernel->variant);
-    status = device->ops->code_load(device, kernel->variant, code, &kernel->loaded, error);
+    struct ig_code plain;
+    status = ig_code_open(code, &plain, error);
+    if (status != INGOT_OK) {
+        return status;
+    }
+    status = device->ops->code_load(device, kernel->variant, &plain, &kernel->loaded, error);
+    ig_code_close(code, &plain);
     if (status == INGOT_OK) {
         kernel->max_threads = find_max_threads(kernel);
     }

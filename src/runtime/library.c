@@ -148,6 +148,7 @@ static void source_key(const ingot_device *device, const struct ig_compiler *com
     }
     ig_hash_u64(&hash, source->length);
     ig_hash_bytes(&hash, source->text, source->length);
+    ig_hash_debug_folder(&hash, device);
     ig_cache_key_hex(&hash, hex);
 }
 
@@ -328,9 +329,14 @@ ingot_status ig_library_from_archive(ingot_device *device, char *bytes, size_t s
                                      ? ig_archive_text(&blob->archive, device->info.target)
                                      : NULL;
     if (text) {
+        struct ig_code plain;
         const struct ig_compilation wanted = {.name = ig_archive_name(&blob->archive),
-                                              .text = text};
-        status = library_by_device(device, &wanted, false, library, error);
+                                              .text = &plain};
+        status = ig_code_open(text, &plain, error);
+        if (status == INGOT_OK) {
+            status = library_by_device(device, &wanted, false, library, error);
+            ig_code_close(text, &plain);
+        }
         ig_blob_release(blob);
         return status;
     }

@@ -29,6 +29,10 @@ static inline const char *ig_archive_name(const struct ig_archive *archive) {
     return *archive->source_name ? archive->source_name : "the archive";
 }
 
+struct ig_hash;
+/* Code for debuggers names files by the folder that it was compiled in: so is its key. */
+void ig_hash_debug_folder(struct ig_hash *hash, const ingot_device *device);
+
 struct ingot_library {
     atomic_uint references;
     ingot_device *device;
@@ -63,10 +67,15 @@ struct ingot_buffer {
     uint64_t address;       /* what kernels see */
     void *memory;           /* the device's own */
     bool wrapped, is_known; /* known: memory that the device need not be asked about */
+    bool is_host;           /* wrapped memory of the host's, or a part of it */
+    atomic_bool is_reached; /* by kernels, where is_host */
     ingot_buffer *whole;    /* of which this is a part; NULL: of none */
     void (*on_release)(void *context);
     void *context;
 };
+
+/* Before kernels use the buffer. */
+ingot_status ig_buffer_reach(ingot_buffer *buffer, struct ig_error *error);
 
 struct ingot_stream {
     atomic_uint references;
@@ -167,7 +176,6 @@ ingot_status ig_constants_canonical(const struct ig_archive *archive, const ingo
                                     struct ig_error *error);
 
 /* cache.c */
-struct ig_hash;
 void ig_cache_key_hex(struct ig_hash *hash, char hex[65]);
 /* The archive kept under the key in this process or on disk, if it is whole and current, else NULL.
  * An error only when INGOT_CACHE_LIMIT is no size. */

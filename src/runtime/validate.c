@@ -191,7 +191,8 @@ static ingot_status check_buffer(const ingot_device *device, const ingot_dispatc
                        kernel_name(desc), argument->index, argument->name, (ull)room,
                        (ull)arg->offset, argument->type_name, (ull)argument->type_size);
     }
-    return check_alignment(device, desc, argument, arg, error);
+    ingot_status status = check_alignment(device, desc, argument, arg, error);
+    return status == INGOT_OK && buffer->is_host ? ig_buffer_reach(arg->buffer, error) : status;
 }
 
 static bool is_absent(const ingot_arg *arg) {

@@ -2,7 +2,7 @@
 """Removes the barriers of the kernel library one by one: the sanitizer has to notice each.
 
 usage: tests/barriers/run.py BIN [--only TEXT] [--sample] [--missing] [--write] [--keep FOLDER] [--limit SECONDS]
-                             [--hint "OPERATION KNOBS TYPE CASE"]... [--only-hints]
+                             [--hint "OPERATION KNOBS TYPE [CASE]"]... [--only-hints] [--present]
 
 For each barrier of kernels/ the health cases of the operations that have it run under --sanitize=race,barrier, without
 it, until there is a finding that is not there with it. They run with the knobs of the CPU's launch policy, then with
@@ -14,6 +14,9 @@ that a run may be stopped and go on later; --missing leaves out what that file o
 to try first, --only-hints to try nothing else. --only takes those whose FILE#ORDER
 contains TEXT (several: separated by commas), --sample a few that are cheap. --keep FOLDER keeps compiled kernels there.
 A run of cases ends after --limit seconds. BIN is the folder of the programs.
+
+--present removes none: cases run with the knobs of GPUs, and there must be no finding. They are a few, by which
+mistakes were found, one of them under bounds, or those of --hint.
 """
 from __future__ import annotations
 
@@ -37,18 +40,23 @@ KERNELS = ROOT / "kernels"
 HARMLESS = pathlib.Path(__file__).with_name("harmless.txt")
 FOUND = pathlib.Path(__file__).with_name("found.txt")
 INCLUDE = re.compile(r'^\s*#\s*include\s*"([^"]+)"', re.M)
-FINDING = re.compile(r'^(\S+:\d+:\d+): (race|barrier): kernel "([^"]*)"', re.M)
+FINDING = re.compile(r'^(\S+:\d+:\d+): (race|barrier|bounds): kernel "([^"]*)"', re.M)
 CASE = re.compile(r"^(?:ok|FAILED) +(\S+) (\S+) (.+?) +(?:\d+\.\d+|over) +[\d.]+ \S+ ")
 COMMENT = re.compile(r"//.*")
 SAMPLE = ("kernels/cholesky/cholesky.metal#1", "kernels/cross_entropy/cross_entropy.metal#1",
           "kernels/cross_entropy/cross_entropy.metal#2", "kernels/lu/lu.metal#18")
+# What --present runs: OPERATION KNOBS TYPE CASE.
+PRESENT = ("cholesky cuda f32 65 of 16x16 in place", "lu cuda f32 3 of 65x65", "lu cuda f32 2 of 1025x40",
+           "lstsq cuda f32 3 of 200x40, 5", "svd cuda f32 65x65", "eigh metal f32 33x33")
+PRESENT_BOUNDS = ("matmul cuda:sm_90a f16 odd start, 136x264x328 nt",)
 # Operations whose kernels are in a folder of another name.
 MORE = {"attention_decode": ["attention", "attention_paged"], "triangular": ["triangular_solve", "solve"],
         "lu": ["lu", "solve"], "qr": ["qr", "lstsq"], "quantise": ["quantise", "dequantise"],
         "quantised_matvec": ["quantised_matvec", "quantised_matmul"]}
 # Which cases run, one after the other: whose knobs, and the type.
 STEPS = (("cpu", "f32"), ("metal", "f32"), ("cuda", "f32"), ("cuda:sm_90a", "f32"), ("more", "f32"),
-         ("cpu", "f16"), ("metal", "f16"), ("cuda", "f16"), ("cuda:sm_90a", "f16"), ("more", "f16"), ("cpu", "bf16"))
+         ("cpu", "f16"), ("metal", "f16"), ("cuda", "f16"), ("cuda:sm_90a", "f16"), ("more", "f16"), ("cpu", "bf16"),
+         ("more", "bf16"))
 
 
 class Barrier(NamedTuple):
@@ -116,7 +124,7 @@ class Found(NamedTuple):
     operation: str
     device: str
     element: str
-    case: str
+    case: str = ""  # all of them
 
 
 class Trial:
@@ -124,6 +132,7 @@ class Trial:
 
     def __init__(self, binaries: pathlib.Path, folder: pathlib.Path, limit: float) -> None:
         self.binaries, self.folder, self.limit = binaries, folder, limit
+        self.kinds = "race,barrier"
         self.with_all: dict[Found, set[tuple[str, ...]]] = {}
         folder.mkdir(parents=True, exist_ok=True)
         for device in {step[0] for step in STEPS}:
@@ -141,7 +150,7 @@ class Trial:
             BARRIER_AT=without or "none:0:0",
             BARRIER_SEEN=str(self.seen(without)),
         )
-        command = [self.binaries / "ingot", "health", operation, "--sanitize=race,barrier", "--repeat", "1",
+        command = [self.binaries / "ingot", "health", operation, f"--sanitize={self.kinds}", "--repeat", "1",
                    "--verbose", "--jobs", "1", "--type", element, *(["--case", "=" + case] if case else [])]
         return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                 start_new_session=True)
@@ -241,14 +250,33 @@ def chosen_of(every: list[Barrier], options: argparse.Namespace, known: set[str]
             and not (options.missing and barrier.name in known)]
 
 
+def hint_of(text: str) -> Found:
+    return Found(*text.split(None, 3))
+
+
+def present(trial: Trial, cases: list[Found], kinds: str) -> int:
+    """Findings in these cases, with all barriers."""
+    failures = ran = 0
+    trial.kinds = kinds
+    for case in cases:
+        for where, found in trial.cases("", *case):
+            ran += 1
+            failures += len(found)
+            for finding in sorted(found):
+                print(*where, *finding)
+    print(f"{ran} cases with all barriers: {failures} findings of {kinds}")
+    return 1 if failures or ran < len(cases) else 0
+
+
 def options_of() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
+    parser.add_argument("--present", action="store_true")
     parser.add_argument("binaries", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--sample", action="store_true")
     parser.add_argument("--missing", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--hint", action="append", default=[], type=lambda text: Found(*text.split(None, 3)))
+    parser.add_argument("--hint", action="append", default=[], type=hint_of)
     parser.add_argument("--only-hints", action="store_true")
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--limit", type=float, default=600)
@@ -264,11 +292,15 @@ def main() -> int:
     counts = {"found": 0, "missed": 0, "absent": 0}
     folder = tempfile.TemporaryDirectory(prefix="ingot-barriers-")
     trial = Trial(options.binaries.resolve(), (options.keep or pathlib.Path(folder.name)).resolve(), options.limit)
+    if options.present:
+        failed = present(trial, options.hint or [hint_of(text) for text in PRESENT], "race,barrier")
+        return failed or (not options.hint and present(trial, [hint_of(text) for text in PRESENT_BOUNDS], "bounds"))
     chosen = chosen_of(every, options, {*known, *reasons})
     for barrier in chosen:
         start, reason = time.monotonic(), reasons.get(barrier.name, "")
         operations = [] if options.only_hints else operations_of(barrier, table)
-        outcome = try_one(trial, barrier, operations, options.hint + hints_of(barrier, known))
+        hints = sorted(options.hint + hints_of(barrier, known), key=lambda hint: not hint.case)  # single cases first
+        outcome = try_one(trial, barrier, operations, hints)
         if isinstance(outcome, Found):
             counts["found"] += 1
             known[barrier.name] = outcome

@@ -84,6 +84,10 @@ P
 check "a compiled library" 0 -- "$make_metallib" many.metallib many.ll
 check "constants of many compiled kernels" 0 "40 passed, 0 failed" -- "$ingot" check -q --no-code many.metallib
 check "of some by name" 0 "2 passed, 0 failed" -- "$ingot" check -q -k scaled -k scaled7 many.metallib
+# In another module the same index is a constant of another type.
+sed 's/@scaled/@turned/g; s/i32 7}/i32 70}/; s/i32 8}/i32 7}/; s/i32 70}/i32 8}/' "$here/../air/constants.ll" >turned.ll
+check "two modules" 0 -- "$make_metallib" two.metallib "$here/../air/constants.ll" turned.ll
+check "constants of two types under one index" 0 "2 passed, 0 failed" -- "$ingot" check -q --no-code -k scaled -k turned two.metallib
 for name in first second; do
     printf 'kernel void %s_kernel_with_a_long_name(device float *x) { x[0] = 1; }\nkernel void %s_other(device int *x) { x[0] = 2; }\n' \
         $name $name >$name.metal
@@ -98,7 +102,16 @@ if [ -n "${INGOTC:-}" ]; then
 else
     echo "skipped: the compiler's help: INGOTC is not set"
 fi
+mkdir -p links/deep "odd #1"
+cp first.metal links/deep
+ln -s ../../links links/deep/back
+check "a folder with a link to itself" 0 "2 passed, 0 failed" -- "$ingot" check --no-code links
+echo 'kernel void k(device int *x) { x[0] = y; }' >'odd #1/été.metal'
+check "an odd name" 1 "odd #1/été.metal:1:39" -- "$ingot" check --sarif odd.sarif 'odd #1'
+check "its URI" 0 '"uri": "odd%20%231/%C3%A9t%C3%A9.metal"' -- cat odd.sarif
 check "a folder without sources" 0 "0 passed" -- "$ingot" check project/include
+printf '\xef\xbb\xbf[[sources]]\r\nfiles = ["first.metal"]\r\ndefine = ["float=int"]\r\n' >windows.toml
+check "a byte order mark and carriage returns" 0 "2 passed" -- "$ingot" check --no-code --project windows.toml first.metal
 for wrong in 'files = 1' '[table]' 'define = ["A"' '[[sources]]
 unknown = "x"' '[[sources]]
 files = "a" "b"' '[[sources]]

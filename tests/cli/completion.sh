@@ -30,9 +30,9 @@ M
 same "commands" "$(complete_words ingot he)" "health"
 same "all commands, as --help lists them" \
     "$(complete_words ingot '' | tr ' ' '\n' | grep -v '^-' | sort | paste -sd' ')" \
-    "$(ingot --help | sed -n 's/^  \([a-z]*\)  .*/\1/p' | sort | paste -sd' ')"
+    "$(ingot --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p' | sort | paste -sd' ')"
 same "options" "$(complete_words ingot run --threadg)" "--threadgroups --threadgroup-memory"
-for command in $(ingot --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+for command in $(ingot --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
     same "options of $command, as --help lists them" \
         "$(complete_words ingot "$command" -- | tr ' ' '\n' | sort | paste -sd' ')" \
         "$(ingot "$command" --help | grep -oE '^  (-.,|   ) --[a-z-]+' | grep -oE -- '--[a-z-]+' | sort | paste -sd' ')"
@@ -60,7 +60,7 @@ if command -v fish >/dev/null; then
 fi
 
 # ---- man pages ----------------------------------------------------------------------------------
-for command in $(ingot --help | sed -n 's/^  \([a-z]*\)  .*/\1/p'); do
+for command in $(ingot --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p'); do
     page=$build/share/man/man1/ingot-$command.1
     check "man page of $command" 0 '.SH SYNOPSIS' '.SH OPTIONS' '.SH EXIT STATUS' -- cat "$page"
     same "its options" "$(grep -c '^\.TP' "$page")" "$(ingot "$command" --help | grep -cE '^  (-.,|   ) --[a-z-]+')"

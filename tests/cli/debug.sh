@@ -51,6 +51,13 @@ check "no sanitizer" 1 "INGOT_DEBUG" "sanitizer" -- env INGOT_DEBUG=1 "$ingot" r
 # ---- the command line ------------------------------------------------------------------
 check "debug without a kernel" 2 "expected FILE and KERNEL" -- "$ingot" debug mean.metal
 check "bad thread" 2 "--thread 1,x: expected X[,Y[,Z]]" -- "$ingot" debug --thread 1,x "${launch[@]}"
+check "a thread that is not there" 2 "--thread 128: the grid has 128×1×1 threads" -- "$ingot" debug --thread 128 "${launch[@]}"
+check "a threadgroup that is not there" 2 "--threadgroup 2: the grid has 128×1×1 threads in groups of 64×1×1" \
+    -- "$ingot" debug --threadgroup 2 "${launch[@]}"
+for option in --isolated --device=cuda "--device cuda" "--cpu x86-64-v3"; do
+    # shellcheck disable=SC2086 # an option and its value
+    check "no $option" 2 "${option%%[ =]*}: kernels are stepped through on the CPU" -- "$ingot" debug $option "${launch[@]}"
+done
 check "no such debugger" 1 "no-such-debugger cannot be started" -- "$ingot" debug --debugger no-such-debugger "${launch[@]}"
 check "help of debug" 0 "usage:" "ingot watch" -- "$ingot" debug --help
 
@@ -81,10 +88,42 @@ if gdb_works; then
         --thread 3 --command 'ingot where' --command 'ingot only' --command delete \
         --command 'break mean.metal:26 if $ingot_thread_is(70)' --command 'break mean.metal:26 if ingot_thread.position.x == 71' --command continue --command 'ingot where' \
         --command continue --command 'ingot where' --command continue "${launch[@]}"
+    # Others of the grid do not run before it, or this would take minutes.
+    check "one of a million threads" 0 "thread 999999,0,0 (threadgroup 15624,0,0" "\$1 = 999999" -- "${debug[@]}" --break 18 \
+        --thread 999999 --command 'ingot where' --command 'print i' mean.metal mean --threads 1000000 --group 64 \
+        'f32[1000000,4]' 'f32[1000000]' hex:8000000000000040
     check "one threadgroup" 0 "thread 96,0,0 (threadgroup 1,0,0" -- "${debug[@]}" --break 21 --threadgroup 1 \
         --command 'ingot where' "${launch[@]}"
     check "next goes over a barrier" 0 "22	" "thread 40,0,0" -- "${debug[@]}" --break 21 --thread 40 --command next \
         --command 'ingot where' "${launch[@]}"
+    # Code from the cache that was made in another folder would name the files there.
+    mkdir one two
+    for folder in one two; do
+        cat >$folder/two.metal <<'M'
+constant int n [[function_constant(0)]];
+kernel void first(device int *x, uint i [[thread_position_in_grid]]) {
+    x[i] = i * n;
+}
+kernel void second(device int *x, uint i [[thread_position_in_grid]]) {
+    x[i] = i + n;
+}
+M
+        for kernel in first:3 second:6; do
+            (cd $folder && "${debug[@]}" --command 'info source' two.metal ${kernel%:*} --const 0=2 --threads 4 'i32[4]') >said.txt 2>&1
+            check "the source's folder, $folder, $kernel" 0 "two.metal:${kernel#*:}" "Located in $PWD/$folder/two.metal" -- cat said.txt
+        done
+        printf 'kernel void plain(device float *x, uint i [[thread_position_in_grid]]) {\n    x[i] = i;\n}\n' >$folder/plain.metal
+        (cd $folder && "${debug[@]}" --break 2 --command 'info source' plain.metal plain --threads 4 'f32[4]') >said.txt 2>&1
+        check "the source's folder, $folder" 0 "Located in $PWD/$folder/plain.metal" -- cat said.txt
+    done
+    check "an archive with the source" 0 "wrote mean.ingot" -- "$ingot" pack mean.metal -o mean.ingot
+    check "steps too" 0 "thread 37,0,0" "\$1 = 37" -- "${debug[@]}" --break mean.metal:22 --thread 37 --command 'ingot where' \
+        --command 'print i' mean.ingot "${launch[@]:1}"
+    check "an archive without it" 0 -- "$ingot" pack mean.metal --no-source -o bare.ingot
+    check "cannot" 1 "bare.ingot has no source" -- "$ingot" debug bare.ingot "${launch[@]:1}"
+    cp mean.metal "the mean.metal"
+    check "a name with a space" 0 "the mean.metal:22" "thread 37,0,0" -- "${debug[@]}" --break 22 --thread 37 \
+        --command 'ingot where' "the mean.metal" "${launch[@]:1}"
     # as VS Code's extension for C++ talks to gdb
     check "a launch file for VS Code" 0 "wrote .vscode/launch.json" "wrote .vscode/settings.json" -- "$ingot" debug --vscode "${launch[@]}"
     check "which is not overwritten" 1 "exists" -- "$ingot" debug --vscode "${launch[@]}"
@@ -118,6 +157,9 @@ else
         "y[37]: written by thread 37,0,0" -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 22 --thread 37 --command 'ingot where' \
         --command 'frame variable' --command 'print sums[37]' --command 'ingot threads' --command 'ingot watch y[37]' --command continue \
         "${launch[@]}"
+    cp mean.metal "the mean.metal"
+    check "lldb, a name with a space" 0 "the mean.metal:22" "thread 37,0,0" -- "$ingot" debug --debugger "$lldb" --batch \
+        --quiet --break 22 --thread 37 --command 'ingot where' "the mean.metal" "${launch[@]:1}"
     # what VS Code's extension CodeLLDB does with its configuration, and a condition by position
     [ -f .vscode/launch.json ] || "$ingot" debug --vscode "${launch[@]}" >/dev/null
     python3 - >code.lldb <<'P'

@@ -353,7 +353,7 @@ unsanitized check "compiling needs too much memory" 1 table 734003200 INGOT_COMP
 check "compiling takes too long" 1 tower "limit of 1 s" INGOT_COMPILE_SECONDS -- env INGOT_COMPILE_SECONDS=1 "$ingot" run tower.metal tower --threads 1 'i32[1]'
 check "Ctrl-C while compiling" 124 -- timeout -s INT -k 20 2 "$ingot" run tower.metal tower --threads 1 'i32[1]'
 echo 'kernel void waits(device float *x, uint i [[thread_position_in_grid]]) { x[i] = i; }' >waits.metal
-check "a kernel takes too long in a pass" 1 "kernel waits" "limit of 5 s" 'at "scalar"' -- env INGOT_PAUSE=scalar INGOT_COMPILE_SECONDS=5 "$ingot" run waits.metal waits --threads 1 'f32[1]'
+check "a kernel takes too long in a pass" 1 "kernel waits" "limit of 1 s" 'at "scalar"' -- env INGOT_PAUSE=scalar INGOT_COMPILE_SECONDS=1 "$ingot" run waits.metal waits --threads 1 'f32[1]'
 printf 'kernel void endless(device int *x) { while (x[0] == 0) { x[1] += 1; } }\n' >endless.metal
 check "a kernel takes too long" 1 "time limit of 0.25 s" -- env INGOT_KERNEL_SECONDS=0.25 "$ingot" run endless.metal endless --threads 1 'i32[2]'
 for limit in soon 0 -1 5s 1e9 nan; do
@@ -561,6 +561,8 @@ check "constants of an archive with a compiler" 0 "= 1" -- "$ingot" run lib.ingo
 check "pack two files and an archive" 0 -- "$ingot" pack "$examples/saxpy.metal" "$examples/histogram.metal" -o two.ingot
 check "merge archives" 0 -- "$ingot" pack lib.ingot two.ingot -o three.ingot --emit-c
 check "merged archive runs" 0 "saxpy ran" -- "$ingot" run three.ingot saxpy --threads 2 f32:1 x.npy 'f32[6]'
+check "pack, a constant's value that is none" 1 '"x" is not a whole number' -- "$ingot" pack "$here/../msl/fc_vector.metal" --const v=x,1 -o one.ingot
+check "pack, a constant that is not there" 1 "there is no function constant w" -- "$ingot" pack "$here/../msl/fc_vector.metal" --const w=1 -o one.ingot
 check "pack one kernel" 0 "1 kernel" -- "$ingot" pack good.metal -o one.ingot --kernel ramp
 check "pack a kernel that no file has" 1 'a kernel "frob"' -- "$ingot" pack good.metal -o frob.ingot --kernel frob --kernel ramp
 check "the same kernel twice" 1 "names must differ" -- "$ingot" pack good.metal lib.ingot -o twice.ingot

@@ -107,8 +107,16 @@ for i in 1 2; do
     "$ingot" bench axpy --case "=1M" --time 0.01 --device cpu --no-ceilings --shard $i/2 --json >bench$i.json
 done
 check "bench, shards merged" 0 "all.json: 3 measured, 0 failed, of 2 reports" -- "$ingot" merge bench1.json bench2.json -o all.json
+for command in health "bench --time 0.01 --no-ceilings"; do # more machines than cases
+    # shellcheck disable=SC2086 # options follow
+    check "$command, an empty shard" 0 '"failed": 0' -- "$ingot" $command axpy --case "=1M" --type f32 --device cpu --shard 2/2 --json
+    cp out.txt empty.json
+    report=1.json
+    [ "$command" = health ] || report=bench1.json
+    check "$command, merged with an empty one" 0 "of 2 reports" -- "$ingot" merge $report empty.json -o all.json
+done
 check "health, another level" 0 "x86-64-v3" "0 failed" -- "$ingot" health axpy --case =1023 --cpu x86-64-v3
-commands=$("$ingot" --help | sed -n 's/^  \([a-z]*\)  .*/\1/p')
+commands=$("$ingot" --help | sed -n 's/^  \([a-z][a-z]*\)  .*/\1/p')
 same "commands that have a help" "$(wc -w <<<"$commands")" 14
 same "help fits 100 columns" "$(for command in "" $commands; do
     # shellcheck disable=SC2086 # none is the command's own

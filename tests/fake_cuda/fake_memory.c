@@ -13,6 +13,7 @@ static struct {
     char *memory;
     size_t size;
     struct context *owner;
+    bool is_host; /* registered; not the driver's to free */
 } allocations[MAX_ALLOCATIONS];
 static const char *locked_memory;
 static size_t locked_bytes;
@@ -28,7 +29,7 @@ size_t fake_memory_count(void) {
 void fake_memory_free_all(const struct context *owner) {
     for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         if (allocations[i].owner == owner) {
-            free(allocations[i].memory);
+            free(allocations[i].is_host ? NULL : allocations[i].memory);
             allocations[i].memory = NULL;
         }
     }
@@ -99,6 +100,7 @@ API(cuMemAlloc_v2, uint64_t *pointer, size_t bytes) {
                 memset(allocations[i].memory, 0xab, bytes);
             }
             allocations[i].size = bytes;
+            allocations[i].is_host = false;
             allocations[i].owner = fake_context;
             fake_context->memory_used += bytes;
             *pointer = (uintptr_t)allocations[i].memory;
@@ -117,7 +119,7 @@ API(cuMemFree_v2, uint64_t pointer) {
     BEGIN_UNSAFE("cuMemFree", NULL);
     for (int i = 0; i < MAX_ALLOCATIONS; i++) {
         if (allocations[i].memory && (uintptr_t)allocations[i].memory == pointer &&
-            allocations[i].owner == fake_context) {
+            !allocations[i].is_host && allocations[i].owner == fake_context) {
             fake_context->memory_used -= allocations[i].size;
             free(allocations[i].memory);
             allocations[i].memory = NULL;
@@ -125,6 +127,48 @@ API(cuMemFree_v2, uint64_t pointer) {
         }
     }
     return fake_end(INVALID_VALUE);
+}
+
+/* Whole pages, each of them once. */
+API(cuMemHostRegister_v2, void *memory, size_t bytes, unsigned flags) {
+    BEGIN_IN_CONTEXT("cuMemHostRegister");
+    char *start = memory;
+    if (flags != 3 || !bytes || (uintptr_t)start % 4096 || bytes % 4096) {
+        return fake_end(INVALID_VALUE);
+    }
+    int place = -1;
+    for (int i = MAX_ALLOCATIONS; i-- > 0;) {
+        if (!allocations[i].memory) {
+            place = i;
+        } else if (start < allocations[i].memory + allocations[i].size &&
+                   allocations[i].memory < start + bytes && allocations[i].is_host) {
+            return fake_end(712); /* CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED */
+        }
+    }
+    if (place < 0) {
+        return fake_end(NO_MEMORY);
+    }
+    allocations[place].memory = start;
+    allocations[place].size = bytes;
+    allocations[place].owner = fake_context;
+    allocations[place].is_host = true;
+    return fake_end(OK);
+}
+
+API(cuMemHostUnregister, void *memory) {
+    BEGIN_IN_CONTEXT("cuMemHostUnregister");
+    for (int i = 0; i < MAX_ALLOCATIONS; i++) {
+        if (allocations[i].is_host && allocations[i].memory == memory) {
+            allocations[i].memory = NULL;
+            return fake_end(OK);
+        }
+    }
+    return fake_end(INVALID_VALUE);
+}
+
+API(cuMemHostGetDevicePointer_v2, uint64_t *pointer, void *memory, unsigned flags) {
+    *pointer = (uintptr_t)memory;
+    return flags == 0 ? OK : INVALID_VALUE;
 }
 
 API(cuMemsetD8Async, uint64_t pointer, unsigned char value, size_t bytes, void *stream) {

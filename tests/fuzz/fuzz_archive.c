@@ -35,9 +35,14 @@ static size_t touch(const struct ig_archive *archive) {
         }
         for (uint32_t c = 0; c < v->code_count; c++) {
             total += touch_string(v->codes[c].target);
-            for (size_t b = 0; b < v->codes[c].size; b++) {
-                total += ((const uint8_t *)v->codes[c].bytes)[b];
+            struct ig_code plain;
+            if (v->codes[c].size > 1 << 24 || ig_code_open(&v->codes[c], &plain, NULL)) {
+                continue;
             }
+            for (size_t b = 0; b < plain.size; b++) {
+                total += ((const uint8_t *)plain.bytes)[b];
+            }
+            ig_code_close(&v->codes[c], &plain);
         }
     }
     return total;

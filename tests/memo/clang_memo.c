@@ -5,12 +5,13 @@
  * The tests compile the same sources for several targets, and again with sanitizers; clang, which
  * is not under test, gives the same module each time. Requires compilations as ingotc asks for
  * them: -cc1 from stdin to stdout, with the prelude precompiled. What the result rests on is then
- * the clang, the arguments (the precompiled header's name has the hash of the prelude's files), and
- * the input; together they are the name of an entry. An entry has the exit status, stderr and
- * stdout, of failures too. `--version` is remembered as well, since ingotc asks each time; the
- * clang within ingotc has a version that the build knows.
+ * the clang, the arguments (the precompiled header's name has the hash of the prelude's files), the
+ * folder where debuggers' code names it, and the input; together they are the name of an entry. An
+ * entry has the exit status, stderr and stdout, of failures too. `--version` is remembered as well,
+ * since ingotc asks each time; the clang within ingotc has a version that the build knows.
  * Everything else (preprocessing, precompiling), and all without $CLANG_MEMO, is clang itself.
  */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,15 @@ static void read_input(struct ig_text *input) {
     }
 }
 
+/* Code for debuggers names files by the folder that clang runs in. */
+static void hash_folder(struct ig_hash *hash, char **arguments) {
+    char *folder = has(arguments, "-debug-info-kind=standalone") ? getcwd(NULL, 0) : NULL;
+    if (folder) {
+        ig_hash_string(hash, folder);
+        free(folder);
+    }
+}
+
 /* The path of the entry, or NULL. A folder in front of a precompiled header does not count: each
  * test has a cache of its own. */
 static char *entry_path(const char *folder, char **arguments, const struct ig_text *input) {
@@ -75,6 +85,7 @@ static char *entry_path(const char *folder, char **arguments, const struct ig_te
         const char *slash = strcmp(a[-1], "-include-pch") ? NULL : strrchr(*a, '/');
         ig_hash_string(&hash, slash ? slash + 1 : *a);
     }
+    hash_folder(&hash, arguments);
     ig_hash_u64(&hash, input->size);
     ig_hash_bytes(&hash, ig_text_string(input), input->size);
     ig_hash_end(&hash, digest);
@@ -139,6 +150,9 @@ static int ask(char **arguments, const struct ig_text *input, const char *path) 
     if (result.signal || result.timed_out) {
         fprintf(stderr, "clang-memo: %s was ended by signal %d\n", CLANG_PROGRAM, result.signal);
         status = FAILED;
+        if (result.signal == SIGXCPU) { /* the limit of who asked for it: it is to see that */
+            raise(SIGXCPU);
+        }
     } else {
         keep(path, &result);
     }

@@ -29,6 +29,26 @@ static Result send(const void *object, const char *selector, Arguments... argume
 }
 @end
 
+/* A constructor that runs before main uses a class of this file, a literal and selectors. */
+@interface Later : NSObject
+- (NSUInteger)lengthOf:(NSString *)text;
+@end
+static struct Early {
+    NSUInteger length;
+    Early() {
+        @autoreleasepool {
+            Later *later = [[Later alloc] init];
+            length = [later lengthOf:@"five!"];
+            [later release];
+        }
+    }
+} early;
+@implementation Later
+- (NSUInteger)lengthOf:(NSString *)text {
+    return [text length];
+}
+@end
+
 /* ---- exceptions of Objective-C in Objective-C++ ---- */
 
 static void raise_number(int number) {
@@ -135,6 +155,7 @@ int main() {
         }
         CHECK(caught);
 
+        CHECK(early.length == 5);
         void *device = (__bridge void *)MTLCreateSystemDefaultDevice();
         CHECK(std::string([send<id>(device, "name") UTF8String]).rfind("ingot ", 0) == 0);
         CHECK(send<BOOL>(device, "supportsFamily:", (long)MTLGPUFamilyApple7));

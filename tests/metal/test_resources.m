@@ -285,9 +285,8 @@ int main(int count, char **arguments) {
         add = check_pipeline(device, library, @"add");
         test_text();
         test_heaps(queue);
-        if (device.location == MTLDeviceLocationBuiltIn) { /* a card does not reach the host's own memory */
-            test_no_copy(queue);
-        }
+        CHECK(device.hasUnifiedMemory == (device.location == MTLDeviceLocationBuiltIn));
+        test_no_copy(queue);
         test_past_the_end(queue);
         test_events(queue);
         test_answer(queue);

@@ -95,7 +95,7 @@ near/main || { echo "near/main failed" && exit 1; }
 passed=$((passed + 1))
 
 # What the C++ library of a Mac brings along with any header
-printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) ? 0 : 2; }\n' >brought.cpp
+printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) && std::strlen("") == 0 ? 0 : 2; }\n' >brought.cpp
 "$bin/ingot-c++" -std=c++17 brought.cpp -o brought
 ./brought || { echo "brought failed" && exit 1; }
 passed=$((passed + 1))

@@ -38,10 +38,17 @@ make_base() {
 }
 
 check() { # check WHAT EXPECTED COMMAND...: its output has a line with EXPECTED
-    local what=$1 expected=$2
+    local what=$1 expected=$2 status
     shift 2
-    if buildah run --network none --volume "$work/work:/work" "$container" -- "$@" >"$work/out" 2>&1 &&
-        grep -qe "$expected" "$work/out"; then
+    # buildah 1.28 loses a short output now and then, that of one of thirty `echo hello`: an empty one counts thrice.
+    for _ in 1 2 3; do
+        buildah run --network none --volume "$work/work:/work" "$container" -- "$@" >"$work/out" 2>&1
+        status=$?
+        if [ "$status" != 0 ] || [ -s "$work/out" ]; then
+            break
+        fi
+    done
+    if [ "$status" = 0 ] && grep -qe "$expected" "$work/out"; then
         passed=$((passed + 1))
     else
         failed=$((failed + 1))

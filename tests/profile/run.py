@@ -205,6 +205,22 @@ def check_command(folder):
     check("text", "saxpy" in text and "had to move" in text and "lines/" in text, text)
     check("lines of 100 columns", all(len(line) <= 100 for line in text.splitlines()
                                       if not line.startswith(("hint:", str(saxpy)))), text)
+    wide = folder / "wide.metal"  # all columns have something to say
+    wide.write_text("""#include <metal_stdlib>
+        using namespace metal;
+        kernel void wide(device float *x, device atomic_int *n, threadgroup float *s,
+                         uint i [[thread_position_in_grid]], uint t [[thread_position_in_threadgroup]]) {
+            float own[64];
+            for (int k = 0; k < 64; k++) own[k] = x[i] * k;
+            s[t] = own[(i * 7) % 61];
+            threadgroup_barrier(mem_flags::mem_threadgroup);
+            atomic_fetch_add_explicit(&n[0], int(s[127 - t] + own[(i * 3) % 64]), memory_order_relaxed);
+        }""")
+    text = run(INGOT, "profile", wide, "wide", "--no-ceilings", "--threads", "1024", "--group", "128", "f32[1024]",
+               "i32[1]", "tg:512").stdout
+    check("all columns", all(w in text for w in ("passes/", "collide", "barrier", "private", "atomic_fetch_add")), text)
+    check("and they fit 100 columns", all(len(line) <= 100 for line in text.splitlines()
+                                          if not line.startswith(("hint:", str(wide)))), text)
     page = folder / "sweep.html"
     sweep = run(INGOT, "bench", saxpy, "saxpy", "--json", "--no-ceilings", "--repeat", "3", "--html", page, *words)
     sizes = json.loads(sweep.stdout)
@@ -217,6 +233,22 @@ def check_command(folder):
     for program, said in [("true", "ran no kernel"), ("false", "ended with status 1"),
                           ("/no/such/program", "cannot be started")]:
         check(f"program {program}", said in run(INGOT, "profile", "--", program, status=1).stderr)
+    limited = folder / "limited.metal"
+    limited.write_text("[[max_total_threads_per_threadgroup(64)]] kernel void limited(device float *x, uint i "
+                       "[[thread_position_in_grid]]) { x[i] += 1; }")
+    done = run(INGOT, "bench", limited, "limited", "--no-ceilings", "--repeat", "2", "--threads", "256", "f32[256]")
+    left_out = 'left out: 128, 256, 512, 1024: kernel "limited": a threadgroup of 128'
+    check("sizes that do not fit", left_out in done.stdout and not done.stderr, done)
+    for words, status in [(["none", "--threads", "4"], 1), (["limited", "--bogus", "--threads", "4"], 2)]:
+        for command in "profile", "bench":
+            said = run(INGOT, command, limited, *words, status=status).stderr
+            check(f"{command} {words}: one error", said.count("error:") == 1, said)
+    failing = f"'{INGOT}' run -q '{saxpy}' saxpy --threads 64 f32:2 'f32[64]' 'f32[64]'; exit 7"
+    done = run(INGOT, "profile", "--no-ceilings", "--", "sh", "-c", failing, status=1)
+    check("a program that fails is not counted, and that is said", "sh ended with status 7" in done.stderr
+          and "saxpy: not counted (the program failed" in done.stdout, done)
+    done = run(INGOT, "profile", "--no-ceilings", "--counters", "--", "sh", "-c", failing, status=1)
+    check("but by --counters", "lines/" in done.stdout, done)
     check("bench usage", "expected --threads" in run(INGOT, "bench", saxpy, "saxpy", status=2).stderr)
 
 

@@ -243,3 +243,16 @@ def test_gradients_by_finite_differences(name: str):
 
         difference = (along(step) - along(-step)) / (2 * step)
         assert difference == pytest.approx((gradient * direction).sum().item(), rel=2e-2, abs=2e-2)
+
+
+@pytest.mark.parametrize("special", [math.inf, -math.inf, math.nan])
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("m, n, k", [(40, 200, 90), (60, 400, 64), (136, 264, 328)])
+def test_products_of_halves_keep_infinities(m, n, k, turned, special):
+    """Small whole numbers have nothing in the lower parts that matrix units of CPUs see: no product may become NaN."""
+    torch.manual_seed(m)
+    a, b = torch.randint(-8, 8, (m, k)).half(), torch.randint(-8, 8, (k, n)).half()
+    a[3, 5], b[7, 11], b[5, 2] = special, -special, special
+    if turned:
+        b = b.t().contiguous().t()
+    torch.testing.assert_close(ops.matmul(a, b).double(), a.double() @ b.double(), rtol=0, atol=0, equal_nan=True)

@@ -105,7 +105,8 @@ static bool vectorise(LLVMModuleRef module, const struct igv_target *target, enu
                 !igv_vectorise(&arena, &request, &result, error);
     if (good) {
         LLVMDeleteFunction(kernel);
-        good = !igv_lower_tiles(module, machine, target, error);
+        bool uses_units = false;
+        good = !igv_lower_tiles(module, machine, target, &uses_units, error);
     }
     if (good) {
         LLVMAddTargetDependentFunctionAttr(result.function, "target-cpu",

@@ -15,8 +15,9 @@ static const struct ig_argument arguments[] = {
     {"scratch", "half4", INGOT_ARGUMENT_THREADGROUP, INGOT_SPACE_THREADGROUP, 0, 0, 8, 8,
      INGOT_SCALAR_F16, 4, 0, 1, 1, 1},
 };
-static const struct ig_code codes[] = {{"x86-64-v3", "abc\0def", 7},
-                                       {"x86-64-v4", "some other bytes", 16}};
+static const struct ig_code codes[] = {
+    {.target = "x86-64-v3", .bytes = "abc\0def", .size = 7},
+    {.target = "x86-64-v4", .bytes = "some other bytes", .size = 16}};
 static const struct ig_variant variants[] = {
     {"scale", "", 1024, 512, 3, 2, arguments, codes},
     {"scale", "0:01;7:00008040", 256, 0, 1, 1, arguments + 2, codes + 1},
@@ -110,9 +111,13 @@ static void test_changed(const uint8_t *bytes, size_t size) {
             for (uint32_t i = 0; !status && i < a.variant_count; i++) {
                 for (uint32_t j = 0; j < a.variants[i].code_count; j++) {
                     const struct ig_code *code = &a.variants[i].codes[j];
+                    struct ig_code plain;
                     struct ig_hash hash; /* reads every byte of it */
                     ig_hash_begin(&hash);
-                    ig_hash_bytes(&hash, code->bytes, code->size);
+                    if (!ig_code_open(code, &plain, NULL)) {
+                        ig_hash_bytes(&hash, plain.bytes, plain.size);
+                        ig_code_close(code, &plain);
+                    }
                 }
                 (void)ig_archive_find(&a, "nothing", "nothing");
             }
@@ -131,12 +136,54 @@ static void test_message(const uint8_t *bytes, size_t size) {
     memcpy(copy, bytes, size);
     copy[8] = 9;
     CHECK(ig_archive_read(&arena, copy, size, &a, &error) == INGOT_BAD_ARCHIVE);
-    CHECK(strstr(ig_error_text(&error), "format version 9, this ingot reads version 1"));
+    CHECK(strstr(ig_error_text(&error), "format version 9, this ingot reads versions 1 to 2"));
     CHECK(ig_archive_read(&arena, "hello", 5, &a, &error) == INGOT_BAD_ARCHIVE);
     CHECK(strstr(ig_error_text(&error), "not an ingot archive"));
     free(copy);
     ig_error_clear(&error);
     ig_arena_free(&arena);
+}
+
+/* Packed code: smaller in the file, the same when it is opened; what is not made smaller stays. */
+static void test_packed(void) {
+    char *text = malloc(5000);
+    for (int i = 0; i < 5000; i++) {
+        text[i] = "ld.global.v4.f32 %f"[i % 19];
+    }
+    const struct ig_code both[] = {{.target = "sm_90", .bytes = text, .size = 5000},
+                                   {.target = "x86-64-v3", .bytes = "abc\0def", .size = 7}};
+    const struct ig_variant packed = {
+        .kernel = "k", .constants = "", .code_count = 2, .codes = both};
+    struct ig_archive archive = {.variant_count = 1, .variants = &packed, .packs_code = true};
+    void *bytes, *again;
+    size_t size, again_size;
+    struct ig_error error = {0};
+    CHECK(!ig_archive_write(&archive, &bytes, &size, &error));
+    CHECK(size < 1000 && ((const uint8_t *)bytes)[8] == 2);
+    struct ig_arena arena = {0};
+    struct ig_archive a;
+    CHECK(!ig_archive_read(&arena, bytes, size, &a, &error));
+    for (int i = 0; i < 2; i++) {
+        const struct ig_code *code = &a.variants[0].codes[i];
+        struct ig_code plain;
+        CHECK(code->size == both[i].size && !code->packed_size == (i == 1));
+        CHECK(!ig_code_open(code, &plain, &error));
+        CHECK(plain.size == both[i].size && !memcmp(plain.bytes, both[i].bytes, plain.size));
+        ig_code_close(code, &plain);
+    }
+    /* what is packed already stays as it is */
+    CHECK(!ig_archive_write(&a, &again, &again_size, &error));
+    CHECK(again_size == size && !memcmp(again, bytes, size));
+    free(again);
+    /* a size that is not that of what is packed */
+    struct ig_code wrong = a.variants[0].codes[0], plain;
+    wrong.size--;
+    CHECK(ig_code_open(&wrong, &plain, &error) == INGOT_BAD_ARCHIVE);
+    CHECK(strstr(ig_error_text(&error), "does not unpack to 4999 bytes"));
+    ig_error_clear(&error);
+    ig_arena_free(&arena);
+    free(bytes);
+    free(text);
 }
 
 int main(void) {
@@ -151,6 +198,7 @@ int main(void) {
     test_cut(bytes, size);
     test_changed(bytes, size);
     test_message(bytes, size);
+    test_packed();
     struct ig_archive nothing = {0};
     CHECK(!ig_archive_write(&nothing, &again, &again_size, &error));
     struct ig_arena arena = {0};

@@ -184,6 +184,13 @@ static void test_process(void) {
     CHECK(result.timed_out);
     ig_process_result_free(&result);
 
+    const char *busy[] = {"sh", "-c", "while :; do :; done", NULL};
+    CHECK(!ig_process_run(
+        &(struct ig_process){.arguments = busy, .seconds = 60, .processor_seconds = 1}, &result,
+        &error));
+    CHECK(result.timed_out && result.signal == SIGXCPU);
+    ig_process_result_free(&result);
+
     const char *none[] = {"ingot-no-such-program", NULL};
     CHECK(ig_process_run(&(struct ig_process){.arguments = none}, &result, &error) ==
           INGOT_NOT_FOUND);

@@ -52,7 +52,7 @@ static ingot_library *make_library(ingot_device *device, const char *target, con
          .writable = 1,
          .active = 1},
     };
-    const struct ig_code code = {target, text, strlen(text)};
+    const struct ig_code code = {.target = target, .bytes = text, .size = strlen(text)};
     const struct ig_variant variant = {.kernel = "sums",
                                        .constants = "",
                                        .max_threads = 1024,

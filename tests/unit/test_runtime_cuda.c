@@ -1,6 +1,7 @@
 /*
  * The CUDA device against a fake driver (tests/fake_cuda): absence, loading, the parameter block,
- * memory, streams and events. test_runtime_cuda_failures.c has the ways to fail.
+ * streams and events. test_runtime_cuda_memory.c has its buffers, test_runtime_cuda_failures.c the
+ * ways to fail.
  */
 #include <pthread.h>
 
@@ -129,6 +130,57 @@ static void cubins(void) {
         CHECK(strstr(fake->log(), cases[i].launch));
         OK(ingot_stream_download(stream, data, 0, marks, sizeof marks));
         CHECK(marks[63] == 64);
+        ingot_kernel_release(kernel);
+        ingot_buffer_release(data);
+        close_all();
+        CHECK(fake->live() == 0);
+    }
+}
+
+/* Memory for panels comes behind the kernel's own if the card has so much, and the kernel is told.
+ */
+static void panels(void) {
+    static const struct {
+        unsigned kibibytes;
+        uint32_t flags;
+        const char *memory;
+    } cases[] = {{100, INGOT_CUDA_PANELS, "  102400 bytes of shared memory"},
+                 {227, INGOT_CUDA_PANELS, "  232448 bytes of shared memory"},
+                 {228, 0, "  1024 bytes of shared memory"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[1024];
+        snprintf(text, sizeof text,
+                 ".version 7.8\n.target sm_90\n.address_size 64\n"
+                 ".visible .global .align 1 .b8 " INGOT_CUDA_PANELS_SYMBOL "[%u];\n"
+                 ".visible .entry ingot_kernel(\n\t.param .align 16 .b8 ingot_kernel_param_0[64]\n)"
+                 "\n{\n\t.reg .b32 %%r<2>;\n\t.reg .b64 %%rd<2>;\n"
+                 "\tld.param.u32 %%r1, [ingot_kernel_param_0+36];\n"
+                 "\tld.param.u64 %%rd1, [ingot_kernel_param_0+56];\n"
+                 "\tst.global.u32 [%%rd1], %%r1;\n\tret;\n}\n",
+                 cases[i].kibibytes);
+        const struct ig_code codes[] = {
+            {.target = "sm_90", .bytes = text, .size = strlen(text) + 1}};
+        const struct ig_variant variant = {.kernel = "flags",
+                                           .constants = "",
+                                           .max_threads = 1024,
+                                           .argument_count = 1,
+                                           .arguments = one_argument,
+                                           .code_count = 1,
+                                           .codes = codes};
+        const char *name = "flags";
+        ingot_buffer *data;
+        uint32_t flags = 0;
+        load_fake();
+        OK(ingot_device_open("cuda", NULL, &device));
+        OK(ingot_stream_create(device, &stream));
+        make_library_of(&variant, &name, 1);
+        OK(ingot_buffer_create(device, 4096, &data));
+        ingot_kernel *kernel = kernel_named("flags");
+        fake->clear_log();
+        OK(run_one(kernel, data, 0));
+        CHECK(strstr(fake->log(), cases[i].memory));
+        OK(ingot_stream_download(stream, data, 0, &flags, sizeof flags));
+        CHECK((flags & ~7u) == cases[i].flags);
         ingot_kernel_release(kernel);
         ingot_buffer_release(data);
         close_all();
@@ -455,105 +507,6 @@ static void many_registers(void) {
     close_all();
 }
 
-static void released(void *context) {
-    ++*(int *)context;
-}
-
-static void memory(void) {
-    load_fake();
-    open_with(NULL);
-    ingot_buffer *a, *b, *wrapped, *none;
-    unsigned char bytes[256], host[64] = {0};
-    OK(ingot_buffer_create(device, 256, &a));
-    OK(ingot_buffer_create(device, 256, &b));
-    OK(ingot_stream_download(stream, a, 0, bytes, 256));
-    bool zeroed = true;
-    for (int i = 0; i < 256; i++) {
-        zeroed &= bytes[i] == 0;
-    }
-    CHECK(zeroed);
-    OK(ingot_stream_fill(stream, a, 16, 32, 7));
-    OK(ingot_stream_copy(stream, a, 16, b, 100, 32));
-    OK(ingot_stream_download(stream, b, 99, bytes, 34));
-    CHECK(bytes[0] == 0 && bytes[1] == 7 && bytes[32] == 7 && bytes[33] == 0);
-    FAILS(ingot_stream_upload(stream, a, 250, bytes, 7), INGOT_INVALID_ARGUMENT, "250", "256");
-    FAILS(ingot_stream_download(stream, a, 0, NULL, 7), INGOT_INVALID_ARGUMENT, "host is NULL");
-    fake->fail("cuMemcpyHtoDAsync", 1, 1);
-    FAILS(ingot_stream_upload(stream, a, 0, bytes, 7), INGOT_LAUNCH_ERROR, "ingot_stream_upload");
-
-    int releases = 0;
-    void *address = (void *)(uintptr_t)ingot_buffer_address(a);
-    OK(ingot_buffer_wrap(device, address, 128, released, &releases, &wrapped));
-    CHECK(ingot_buffer_contents(wrapped) == NULL);
-    CHECK(ingot_buffer_address(wrapped) == (uintptr_t)address);
-    ingot_buffer_release(wrapped);
-    CHECK(releases == 1);
-    FAILS(ingot_buffer_wrap(device, host, sizeof host, NULL, NULL, &none), INGOT_INVALID_ARGUMENT,
-          "cuda:0", "can reach");
-    fake->clear_log();
-    OK(ingot_buffer_wrap_address(device, ingot_buffer_address(a), 128, released, &releases,
-                                 &wrapped));
-    CHECK(!*fake->log()); /* the driver is not asked */
-    CHECK(ingot_buffer_contents(wrapped) == NULL);
-    CHECK(ingot_buffer_address(wrapped) == (uintptr_t)address);
-    ingot_buffer_release(wrapped);
-    CHECK(releases == 2);
-    FAILS(ingot_buffer_wrap_address(device, 0, 128, NULL, NULL, &none), INGOT_INVALID_ARGUMENT,
-          "ingot_buffer_wrap_address", "NULL");
-
-    FAILS(ingot_buffer_create(device, (uint64_t)3 << 30, &none), INGOT_OUT_OF_MEMORY, "3221225472",
-          "1073741824");
-    fake->fail("cuMemAlloc", 1, 2);
-    FAILS(ingot_buffer_create(device, 64, &none), INGOT_OUT_OF_MEMORY, "64 bytes", "cuda:0");
-    size_t before = fake->live();
-    fake->fail("cuMemsetD8Async", 1, 1);
-    CHECK(ingot_buffer_create(device, 64, &none) != INGOT_OK);
-    CHECK(fake->live() == before);
-
-    ingot_device *other;
-    ingot_buffer *foreign;
-    OK(ingot_device_open("cpu", NULL, &other));
-    OK(ingot_buffer_create(other, 256, &foreign));
-    ingot_kernel *kernel = kernel_named("mark");
-    FAILS(run_one(kernel, foreign, 0), INGOT_LAUNCH_ERROR, "mark", "\"cpu\"", "\"cuda:0\"");
-    FAILS(ingot_stream_copy(stream, foreign, 0, a, 0, 4), INGOT_INVALID_ARGUMENT, "another");
-    ingot_kernel_release(kernel);
-    ingot_buffer_release(foreign);
-    ingot_device_release(other);
-    ingot_buffer_release(a);
-    ingot_buffer_release(b);
-    close_all();
-    CHECK(fake->live() == 0);
-}
-
-/* Memory that the host sees too, and parts of buffers. */
-static void shared_memory(void) {
-    load_fake();
-    open_with(NULL);
-    ingot_buffer *shared, *part, *plain, *part_of_plain;
-    OK(ingot_buffer_create_shared(device, 512, &shared));
-    uint32_t *words = ingot_buffer_contents(shared);
-    CHECK(words && words[0] == 0 && words[127] == 0);
-    OK(ingot_buffer_create_view(shared, 256, 256, &part));
-    CHECK(ingot_buffer_contents(part) == words + 64 && ingot_buffer_length(part) == 256);
-    CHECK(ingot_buffer_address(part) == ingot_buffer_address(shared) + 256);
-    ingot_buffer_release(shared); /* the part keeps it */
-    ingot_kernel *kernel = kernel_named("mark");
-    OK(run_one(kernel, part, 0));
-    OK(ingot_stream_wait(stream));
-    CHECK(words[63] == 0 && words[64] == 1 && words[127] == 64);
-    OK(ingot_buffer_create(device, 512, &plain));
-    OK(ingot_buffer_create_view(plain, 4, 8, &part_of_plain));
-    CHECK(ingot_buffer_contents(part_of_plain) == NULL);
-    FAILS(ingot_buffer_create_view(plain, 508, 8, &shared), INGOT_INVALID_ARGUMENT, "508", "512");
-    ingot_buffer_release(part_of_plain);
-    ingot_buffer_release(plain);
-    ingot_buffer_release(part);
-    ingot_kernel_release(kernel);
-    close_all();
-    CHECK(fake->live() == 0);
-}
-
 static void events(void) {
     load_fake();
     open_with(NULL);
@@ -709,11 +662,25 @@ static void threads(void) {
 }
 
 int main(void) {
-    static const test_group groups[] = {
-        no_library,   no_device,      newer_device,   old_device,      opening,
-        code,         memory,         events,         parameter_block, threads,
-        logging,      large_statics,  many_registers, capture,         calls_of_a_dispatch,
-        early_start,  no_early_start, page_locked,    cubins,          capture_elsewhere,
-        shared_memory};
+    static const test_group groups[] = {no_library,
+                                        no_device,
+                                        newer_device,
+                                        old_device,
+                                        opening,
+                                        code,
+                                        events,
+                                        parameter_block,
+                                        threads,
+                                        logging,
+                                        large_statics,
+                                        many_registers,
+                                        capture,
+                                        calls_of_a_dispatch,
+                                        early_start,
+                                        no_early_start,
+                                        page_locked,
+                                        cubins,
+                                        capture_elsewhere,
+                                        panels};
     return run_groups(groups, sizeof groups / sizeof groups[0]);
 }

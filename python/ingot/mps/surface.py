@@ -140,6 +140,10 @@ FUNCTIONS: dict[str, Any] = {
     "_mps_get_default_generator": generator.default_generator,
     "_mps_deviceSynchronize": shader.synchronize,
     "_mps_emptyCache": lambda: None,
+    # torch.accelerator's memory: there is no cache of freed memory, and no statistics of one
+    "_accelerator_isAllocatorInitialized": lambda: False,
+    "_accelerator_emptyCache": lambda: None,
+    "_accelerator_emptyHostCache": lambda: None,
     "_mps_setMemoryFraction": _set_memory_fraction,
     "_mps_currentAllocatedMemory": Memory.held,
     "_mps_driverAllocatedMemory": Memory.held,

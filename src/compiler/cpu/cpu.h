@@ -108,6 +108,8 @@ void igc_add_facts(LLVMModuleRef module, const struct igc_reflection *reflection
 void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGOT_CPU_IDS_COUNT],
                        uint32_t flags, uint32_t static_bytes, uint32_t stack_bytes,
                        const struct igv_target *target);
+/* More of ingot_cpu_kernel_flags for what that built. */
+void igc_add_kernel_flags(LLVMModuleRef module, uint32_t flags);
 void igc_set_target_attributes(LLVMValueRef function, const struct igv_target *target);
 /* The exported struct says how much stack the finished functions need at most. */
 igc_pass_fn igv_set_stack_bytes;

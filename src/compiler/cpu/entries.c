@@ -280,6 +280,18 @@ static void build_struct(const struct builder *b, LLVMValueRef *simdgroups, LLVM
     LLVMSetVisibility(global, LLVMProtectedVisibility);
 }
 
+void igc_add_kernel_flags(LLVMModuleRef module, uint32_t flags) {
+    LLVMValueRef global = LLVMGetNamedGlobal(module, INGOT_CPU_KERNEL_SYMBOL);
+    LLVMValueRef value = LLVMGetInitializer(global), fields[7];
+    for (unsigned i = 0; i < 7; i++) {
+        fields[i] = LLVMGetAggregateElement(value, i);
+    }
+    const uint64_t before = LLVMConstIntGetZExtValue(fields[1]);
+    fields[1] = LLVMConstInt(LLVMTypeOf(fields[1]), before | flags, false);
+    LLVMSetInitializer(global,
+                       LLVMConstStructInContext(LLVMGetModuleContext(module), fields, 7, false));
+}
+
 void igc_build_entries(LLVMModuleRef module, const struct igc_entry entries[INGOT_CPU_IDS_COUNT],
                        uint32_t flags, uint32_t static_bytes, uint32_t stack_bytes,
                        const struct igv_target *target) {

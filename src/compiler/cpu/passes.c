@@ -136,8 +136,14 @@ static enum igc_result finish_lines(struct igc_kernel *kernel) {
 }
 
 static enum igc_result lower_tiles(struct igc_kernel *kernel) {
-    return igc_result_of(igv_lower_tiles(kernel->module, kernel->machine,
-                                         igv_facts(kernel)->request.target, kernel->error));
+    bool uses_units = false;
+    ingot_status status =
+        igv_lower_tiles(kernel->module, kernel->machine, igv_facts(kernel)->request.target,
+                        &uses_units, kernel->error);
+    if (uses_units) {
+        igc_add_kernel_flags(kernel->module, INGOT_CPU_KERNEL_MATRIX_UNITS);
+    }
+    return igc_result_of(status);
 }
 
 static enum igc_result promote_half(struct igc_kernel *kernel) {

@@ -28,6 +28,14 @@ enum { MOST_UNROLLED = 3200 };
                .backend = &igv_backend,                                                            \
                .is_special = true},                                                                \
     .is_x86 = true, .lowerings = &igl_lowerings, .bit_masks = true, .bfloat_pairs = true
+/* The above with matrix units (AMX) and half precision: Sapphire Rapids and newer. */
+#define X86_64_V4_AMX                                                                              \
+    .common = {.name = "x86-64-v4-bf16-amx",                                                       \
+               .processor = {X86_64, "x86-64-v4", "+avx512bf16,+amx-tile,+amx-bf16"},              \
+               .backend = &igv_backend,                                                            \
+               .is_special = true},                                                                \
+    .is_x86 = true, .lowerings = &igl_lowerings, .bit_masks = true, .bfloat_pairs = true,          \
+    .matrix_units = true
 #define X86_64_V3                                                                                  \
     .common = {.name = "x86-64-v3",                                                                \
                .processor = {X86_64, "x86-64-v3", "+fast-gather"},                                 \
@@ -40,25 +48,33 @@ enum { MOST_UNROLLED = 3200 };
                .backend = &igv_backend},                                                           \
     .is_aarch64 = true, .lowerings = &igl_lowerings
 
-static const struct igv_target x86_64_v4 = {X86_64_V4, .lanes = 16, .chunks = 2};
+enum { LEVELS = 5 };
+
+static const struct igv_target whole[LEVELS] = {
+    {X86_64_V4_AMX, .lanes = 16, .chunks = 2}, {X86_64_V4_BF16, .lanes = 16, .chunks = 2},
+    {X86_64_V4, .lanes = 16, .chunks = 2},     {X86_64_V3, .lanes = 8, .chunks = 4},
+    {AARCH64_V8_2, .lanes = 8, .chunks = 4}, /* two registers to a chunk */
+};
+enum { AMX, BF16, V4, V3, AARCH };
+
 /* 512-bit accesses stream from memory a tenth slower than these on Zen 4, and no faster on Intel;
  * where the data is in the cache they are as fast. */
-static const struct igv_target x86_64_v4_half_width = {X86_64_V4, .lanes = 8, .chunks = 4};
-static const struct igv_target x86_64_v4_bf16 = {X86_64_V4_BF16, .lanes = 16, .chunks = 2};
-static const struct igv_target x86_64_v4_bf16_half_width = {X86_64_V4_BF16, .lanes = 8,
-                                                            .chunks = 4};
-static const struct igv_target x86_64_v3 = {X86_64_V3, .lanes = 8, .chunks = 4};
-/* Two registers to a chunk. */
-static const struct igv_target aarch64 = {AARCH64_V8_2, .lanes = 8, .chunks = 4};
+static const struct igv_target streaming[] = {
+    [AMX] = {X86_64_V4_AMX, .lanes = 8, .chunks = 4},
+    [BF16] = {X86_64_V4_BF16, .lanes = 8, .chunks = 4},
+    [V4] = {X86_64_V4, .lanes = 8, .chunks = 4},
+};
 
 /* The same with one chunk: a SIMD-group goes through the code in turns. */
-static const struct igv_target x86_64_v4_turns = {X86_64_V4, .lanes = 16, .chunks = 1};
-static const struct igv_target x86_64_v4_bf16_turns = {X86_64_V4_BF16, .lanes = 16, .chunks = 1};
-static const struct igv_target x86_64_v3_turns = {X86_64_V3, .lanes = 8, .chunks = 1};
-static const struct igv_target aarch64_turns = {AARCH64_V8_2, .lanes = 8, .chunks = 1};
+static const struct igv_target in_turns[LEVELS] = {
+    {X86_64_V4_AMX, .lanes = 16, .chunks = 1}, {X86_64_V4_BF16, .lanes = 16, .chunks = 1},
+    {X86_64_V4, .lanes = 16, .chunks = 1},     {X86_64_V3, .lanes = 8, .chunks = 1},
+    {AARCH64_V8_2, .lanes = 8, .chunks = 1},
+};
 
-static const struct igc_target *const targets[] = {&x86_64_v4_bf16.common, &x86_64_v4.common,
-                                                   &x86_64_v3.common, &aarch64.common, NULL};
+static const struct igc_target *const targets[] = {&whole[AMX].common,   &whole[BF16].common,
+                                                   &whole[V4].common,    &whole[V3].common,
+                                                   &whole[AARCH].common, NULL};
 
 const struct igv_target *igv_target_find(const char *name) {
     for (size_t i = 0; targets[i]; i++) {
@@ -69,22 +85,27 @@ const struct igv_target *igv_target_find(const char *name) {
     return NULL;
 }
 
+/* LEVELS: none of them; that of code for debuggers. */
+static size_t level_of(const struct igc_target *target) {
+    size_t level = 0;
+    while (level < LEVELS && strcmp(whole[level].common.name, target->name) != 0) {
+        level++;
+    }
+    return level;
+}
+
 static const struct igc_target *fallback(const struct igc_target *target) {
-    return target == &x86_64_v4.common || target == &x86_64_v4_bf16.common ? &x86_64_v3.common
-                                                                           : NULL;
+    return level_of(target) < V3 ? &whole[V3].common : NULL;
 }
 
 const struct igv_target *igv_target_streaming(const struct igv_target *target) {
-    return target == &x86_64_v4        ? &x86_64_v4_half_width
-           : target == &x86_64_v4_bf16 ? &x86_64_v4_bf16_half_width
-                                       : target;
+    const size_t level = level_of(&target->common);
+    return level < V3 && target == &whole[level] ? &streaming[level] : target;
 }
 
 const struct igv_target *igv_target_in_turns(const struct igv_target *target) {
-    return target->is_aarch64     ? &aarch64_turns
-           : target == &x86_64_v3 ? &x86_64_v3_turns
-           : target->bfloat_pairs ? &x86_64_v4_bf16_turns
-                                  : &x86_64_v4_turns;
+    const size_t level = level_of(&target->common);
+    return &in_turns[level < LEVELS ? level : target->is_aarch64 ? AARCH : V4];
 }
 
 const struct igv_target *igv_target_host(void) {
@@ -93,15 +114,15 @@ const struct igv_target *igv_target_host(void) {
     if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
         __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
         __builtin_cpu_supports("avx512vl")) {
-        return __builtin_cpu_supports("avx512bf16") ? &x86_64_v4_bf16 : &x86_64_v4;
+        return &whole[__builtin_cpu_supports("avx512bf16") ? BF16 : V4];
     }
     if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
         __builtin_cpu_supports("bmi2")) {
-        return &x86_64_v3;
+        return &whole[V3];
     }
     return NULL;
 #elif defined(__aarch64__)
-    return &aarch64;
+    return &whole[AARCH];
 #else
     return NULL;
 #endif
@@ -110,7 +131,7 @@ const struct igv_target *igv_target_host(void) {
 /* A CPU that runs none of the levels can still compile for the lowest of them. */
 static const struct igc_target *host(void) {
     const struct igv_target *found = igv_target_host();
-    return found ? &found->common : &x86_64_v3.common;
+    return found ? &found->common : &whole[V3].common;
 }
 
 static void start(void) {

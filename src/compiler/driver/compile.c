@@ -72,6 +72,7 @@ static ingot_status compile_backend(struct igc_kernel *kernel, const struct igc_
     struct igc_reflection reflection = {0};
     kernel->reflection = &reflection;
     kernel->most_unrolled = backend->most_unrolled;
+    kernel->has_panels = backend->has_panels;
     ingot_status status = igc_scalar_machine(&kernel->machine, kernel->error);
     if (status) {
         return status;

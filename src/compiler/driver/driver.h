@@ -63,6 +63,7 @@ struct igc_command {
     bool air_library; /* the output is the AIR front end's library, not an archive */
     bool check;       /* code is made, but neither linked nor kept */
     bool no_code;     /* nor made */
+    bool pack_code;   /* in the archive */
     enum igc_emit emit;
     const char *emit_pass; /* of IGC_EMIT_PASS */
 };
@@ -108,6 +109,11 @@ struct igc_batch { /* the kernels of one clang run */
 void igc_compile_batch(struct ig_arena *arena, const struct igc_batch *batch);
 
 /* ---- time_limit.c ---- */
+/* From now on; 0: none. */
+void igc_limit_process(unsigned seconds);
+/* Was it such a limit that ended a process by this signal? */
+bool igc_limit_passed(int signal_number);
+/* The same for a kernel, with a message at its end. */
 void igc_limit_start(const struct ig_compile_limits *limits, const char *kernel);
 void igc_limit_end(void);
 

@@ -164,7 +164,7 @@ static bool is_near_limit(const struct ig_compile_limits *limits) {
 
 static void explain_end(int state, const struct ig_compile_limits *limits,
                         const struct igc_progress *progress, struct ig_error *error) {
-    if (WIFSIGNALED(state) && WTERMSIG(state) == SIGALRM) {
+    if (WIFSIGNALED(state) && igc_limit_passed(WTERMSIG(state))) {
         ig_fail(error, INGOT_TIMEOUT,
                 "the compiler took more than the limit of %u s (INGOT_COMPILE_SECONDS); it was "
                 "at \"%s\"",
@@ -206,7 +206,7 @@ static void report(void *context, size_t position, const struct ig_variant *vari
     put(r, text, record.text_size);
     free(bytes);
     ig_error_clear(&own);
-    alarm(r->limits->seconds);
+    igc_limit_process(r->limits->seconds);
 }
 
 /* The process of one kernel has the memory of ours and its place in the file. What it leaves of a
@@ -216,7 +216,7 @@ static bool start_kernel(void *context, size_t position) {
     off_t place = lseek(r->file, 0, SEEK_CUR);
     struct ig_error error = {0};
     int state = 0;
-    alarm(0); /* the limit is the kernel's own */
+    igc_limit_process(0); /* the limit is the kernel's own */
     if (!r->progress) {
         r->progress = igc_progress_create();
     }
@@ -224,7 +224,7 @@ static bool start_kernel(void *context, size_t position) {
     pid_t parent = getpid(), pid = fork();
     if (pid == 0) {
         ig_process_end_with(parent);
-        alarm(r->limits->seconds);
+        igc_limit_process(r->limits->seconds);
         return true;
     }
     while (pid > 0 && waitpid(pid, &state, 0) < 0 && errno == EINTR) {
@@ -299,7 +299,7 @@ static ingot_status fork_child(struct scheduler *s, struct batch batch, bool *is
         s->reporter.file = file;
         igc_progress_keep(progress);
         ig_process_end_with(parent);
-        alarm(s->reporter.limits->seconds);
+        igc_limit_process(s->reporter.limits->seconds);
         return INGOT_OK;
     }
     s->children[s->child_count++] = (struct child){pid, file, batch.first, batch.count, progress};

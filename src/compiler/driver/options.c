@@ -43,6 +43,8 @@ static const char usage_end[] =
     "  --list-only           kernels, constants and a syntax check; no code\n"
     "  --describe-only       kernels with their arguments and limits; no code\n"
     "  --check               code is made, but not kept: the archive has none\n"
+    "  --pack-code           code takes less room in the archive, and is unpacked when it is "
+    "loaded\n"
     "  --no-code             everything but machine code, to find what is wrong\n"
     "  --air-library         SOURCE is prelude/air/library.metal: write its bitcode, not an "
     "archive\n"
@@ -261,6 +263,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
         {"--describe-only", &c->describe_only},
         {"--check", &c->check},
         {"--no-code", &c->no_code},
+        {"--pack-code", &c->pack_code},
         {"--time-report", &c->time_report},
         {"--progress", &c->progress},
         {"--version", &c->version},

@@ -332,6 +332,7 @@ static ingot_status write_archive(struct ig_arena *arena, const struct igc_comma
         .constants = source->constants,
         .variants = result->variants,
         .dependencies = source->dependencies,
+        .packs_code = command->pack_code,
     };
     void *bytes;
     size_t size;

@@ -151,6 +151,8 @@ enum igc_result igc_release_divisors(struct igc_kernel *kernel);
  * __ingot_fast_math. */
 ingot_status igc_specialise(LLVMModuleRef module, LLVMValueRef kernel, const struct igc_job *job,
                             struct ig_error *error);
+/* There are no panels: __ingot_has_panels is false. True if the module asks. */
+bool igc_fold_panels(LLVMModuleRef module, const struct igc_job *job);
 /* After optimisation: refuses what still uses a constant without a value, with INGOT_NOT_FOUND. */
 ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job,
                                  struct ig_error *error);

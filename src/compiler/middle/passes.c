@@ -80,6 +80,14 @@ static enum igc_result describe_builtins(struct igc_kernel *k) {
     return IGC_CHANGED;
 }
 
+static bool has_no_panels(const struct igc_kernel *k) {
+    return !k->has_panels;
+}
+
+static enum igc_result fold_panels(struct igc_kernel *k) {
+    return igc_fold_panels(k->module, k->job) ? IGC_CHANGED : IGC_UNCHANGED;
+}
+
 static enum igc_result forget_type_aliasing(struct igc_kernel *k) {
     igc_forget_type_aliasing(k->module);
     return IGC_CHANGED;
@@ -216,6 +224,14 @@ const struct igc_pass igc_scalar_passes[] = {
     {.name = "replace-traps",
      .about = "traps become calls that end the launch",
      .run = replace_traps},
+    {.name = "fold-panels",
+     .about = "the back end has no panels",
+     .run = fold_panels,
+     .when = has_no_panels},
+    {.name = "without-panels",
+     .about = "what would use them goes",
+     .llvm = "function(instsimplify," SIMPLIFYCFG "),globaldce",
+     .if_changed = true},
     {.name = "describe-builtins",
      .about = "LLVM is told what built-ins do to memory, and which depend on no other lane",
      .run = describe_builtins},

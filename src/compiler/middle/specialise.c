@@ -376,6 +376,18 @@ ingot_status igc_specialise(LLVMModuleRef module, LLVMValueRef kernel, const str
     return status ? status : fold_derived(module, kernel, error);
 }
 
+static LLVMValueRef fold_panels(LLVMValueRef call, const struct igc_job *job) {
+    (void)job;
+    return LLVMConstInt(LLVMTypeOf(call), false, false);
+}
+
+bool igc_fold_panels(LLVMModuleRef module, const struct igc_job *job) {
+    LLVMValueRef function = igi_find(module, IGI_has_panels);
+    const bool asked = function && LLVMGetFirstUse(function);
+    fold_calls(module, IGI_has_panels, job, fold_panels);
+    return asked;
+}
+
 ingot_status igc_check_constants(LLVMModuleRef module, const struct igc_job *job,
                                  struct ig_error *error) {
     fold_calls(module, IGI_constant_defined, job, fold_defined);

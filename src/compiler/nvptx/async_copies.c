@@ -109,7 +109,8 @@ static bool is_lasting(const struct ways *ways, LLVMValueRef value) {
 }
 
 /* ---- places in threadgroup memory ---- */
-/* What a pointer is reckoned from: a variable, an argument, or what cannot be seen through. */
+/* What a pointer is reckoned from: a variable, an argument, a panel, or what cannot be seen
+ * through. */
 static LLVMValueRef object_of(LLVMValueRef pointer) {
     while (igp_is_element(pointer)) {
         pointer = LLVMGetOperand(pointer, 0);
@@ -118,7 +119,7 @@ static LLVMValueRef object_of(LLVMValueRef pointer) {
 }
 
 static bool is_argument(LLVMValueRef object) {
-    return igi_is_call_of(object, IGI_arg_threadgroup) &&
+    return (igi_is_call_of(object, IGI_arg_threadgroup) || igi_is_call_of(object, IGI_panel)) &&
            LLVMIsAConstantInt(LLVMGetOperand(object, 0));
 }
 
@@ -140,7 +141,8 @@ static bool other_objects(LLVMValueRef a, LLVMValueRef b, struct pairs *assumed)
         return false;
     }
     if (is_known(a) && is_known(b)) {
-        return !is_argument(a) || !is_argument(b) || LLVMGetOperand(a, 0) != LLVMGetOperand(b, 0);
+        return !is_argument(a) || !is_argument(b) || igi_callee(a) != igi_callee(b) ||
+               LLVMGetOperand(a, 0) != LLVMGetOperand(b, 0);
     }
     for (unsigned i = 0; i < assumed->count; i++) {
         if ((assumed->first[i] == a && assumed->second[i] == b) ||

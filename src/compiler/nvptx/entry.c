@@ -152,8 +152,9 @@ static void write_reads(const struct igc_kernel *k, struct ig_text *out) {
  * the host code's. */
 static void write_check(const struct igc_kernel *k, struct ig_text *out) {
     const struct igc_reflection *r = k->reflection;
-    const uint32_t slots =
-        ingot_cuda_slots(r->arguments, r->argument_count, INGOT_ARGUMENT_THREADGROUP);
+    const uint32_t slots = r->full_threadgroups ? ingot_cuda_slots(r->arguments, r->argument_count,
+                                                                   INGOT_ARGUMENT_THREADGROUP)
+                                                : 0; /* only panels are used so */
     ig_text_puts(out, "  %places.0 = ptrtoint ptr addrspace(3) @ingot_dynamic to i32\n");
     for (uint32_t i = 0; i < slots; i++) {
         ig_text_printf(out,
@@ -214,12 +215,10 @@ void igp_write_entry(const struct igc_kernel *kernel, struct ig_text *out) {
         write_check(kernel, out);
     }
     write_call(kernel, out);
+    const bool is_exact = igp_facts(kernel)->uses_warpgroup_mma && r->full_threadgroups;
     /* Told only a limit, ptxas would make room for two threadgroups of that size. */
-    ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s%s}\n",
-                   igp_facts(kernel)->uses_warpgroup_mma ? ", !90005" : "",
-                   r->max_threads < UNLIMITED_THREADS && !igp_facts(kernel)->uses_warpgroup_mma
-                       ? ", !90002"
-                       : "",
+    ig_text_printf(out, "!nvvm.annotations = !{!90001%s%s%s}\n", is_exact ? ", !90005" : "",
+                   r->max_threads < UNLIMITED_THREADS && !is_exact ? ", !90002" : "",
                    r->threads_at_once                   ? ", !90004"
                    : r->max_threads < UNLIMITED_THREADS ? ", !90003"
                                                         : "");

@@ -91,7 +91,9 @@ static unsigned zeros_of(struct igc_kernel *k, LLVMValueRef value, const struct 
         return 0;
     }
     if (LLVMIsACallInst(value)) {
-        return igi_is_call_of(value, IGI_arg_threadgroup) ? ROW_ZEROS : 0;
+        return igi_is_call_of(value, IGI_arg_threadgroup) || igi_is_call_of(value, IGI_panel)
+                   ? ROW_ZEROS
+                   : 0;
     }
     unsigned zeros = 0;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(value);

@@ -13,8 +13,10 @@
 #include "compiler/ir/walk.h"
 #include "compiler/nvptx/nvptx.h"
 
-#define INLINE "alwaysinline nounwind"
-#define LANES  "convergent alwaysinline nounwind"
+#define INLINE     "alwaysinline nounwind"
+#define TEXT(x)    #x
+#define TEXT_OF(x) TEXT(x)
+#define LANES      "convergent alwaysinline nounwind"
 
 /* ---- what the others are written with ---- */
 static const char common[] =
@@ -231,6 +233,21 @@ static const struct text texts[IGI_BUILTIN_COUNT] = {
                         "  store i16 %x, ptr addrspace(1) %p, align 2\n  ret void\n"},
     [IGI_prefetch] = {"void @%s(ptr addrspace(1) %%p) " INLINE, "  ret void\n"},
     [IGI_streaming] = {"void @%s() " INLINE, "  ret void\n"},
+    [IGI_has_panels] = {"i1 @%s(i32 %%threads, i32 %%bytes) " INLINE,
+                        "  %f = call i32 @nv.word(i64 36)\n"
+                        "  %p = and i32 %f, " TEXT_OF(
+                            INGOT_CUDA_PANELS) "\n"
+                                               "  %there = icmp ne i32 %p, 0\n"
+                                               "  %n = call i32 @nv.count()\n"
+                                               "  %whole = icmp eq i32 %n, %threads\n"
+                                               "  %r = and i1 %there, %whole\n"
+                                               "  ret i1 %r\n"},
+    [IGI_panel] = {"ptr addrspace(3) @%s(i32 %%offset, i32 %%threads) " INLINE,
+                   "  %f = call i32 @nv.word(i64 36)\n"
+                   "  %base = and i32 %f, -1024\n"
+                   "  %at = add i32 %base, %offset\n"
+                   "  %p = getelementptr i8, ptr addrspace(3) @ingot_dynamic, i32 %at\n"
+                   "  ret ptr addrspace(3) %p\n"},
     /* the pointer itself, which LLVM does not know: see cache_hints.c */
     [IGI_staying] = {"ptr addrspace(1) @%s(ptr addrspace(1) %%p) " INLINE,
                      "  %q = call ptr addrspace(1) @nv.staying(ptr addrspace(1) %p)\n"
@@ -330,6 +347,34 @@ static void write_tile(const struct igc_kernel *k, const struct igp_function *f,
                    "  ret void\n}\n",
                    name, space, bits, bits, bits, space, bits, space, bits, space, bits / 8, bits,
                    space, bits / 8);
+}
+
+/* Rows lie two by two. */
+static void write_tile_pairs(const struct igc_kernel *k, const struct igp_function *f,
+                             struct ig_text *out) {
+    (void)k;
+    const bool device = igi_facts(f->name.builtin)->family == IGI_FAMILY_LOAD_DEVICE;
+    const unsigned space = device ? INGOT_SPACE_DEVICE : INGOT_SPACE_THREADGROUP;
+    ig_text_printf(out,
+                   "define internal i16 @%s(ptr addrspace(%u) %%p, i64 %%stride, i1 %%t, i32 "
+                   "%%which) " INLINE " {\n"
+                   "  %%place = call i64 @nv.tile(i64 8, i1 %%t)\n"
+                   "  %%pair = lshr i64 %%place, 4\n"
+                   "  %%far = mul i64 %%pair, %%stride\n"
+                   "  %%near = and i64 %%place, 7\n"
+                   "  %%words = shl i64 %%near, 1\n"
+                   "  %%row = lshr i64 %%place, 3\n"
+                   "  %%odd = and i64 %%row, 1\n"
+                   "  %%w = zext i32 %%which to i64\n"
+                   "  %%step = select i1 %%t, i64 1, i64 2\n"
+                   "  %%ws = mul i64 %%w, %%step\n"
+                   "  %%a = add i64 %%far, %%words\n"
+                   "  %%b = add i64 %%odd, %%ws\n"
+                   "  %%at = add i64 %%a, %%b\n"
+                   "  %%e = getelementptr i16, ptr addrspace(%u) %%p, i64 %%at\n"
+                   "  %%v = load i16, ptr addrspace(%u) %%e, align 2\n"
+                   "  ret i16 %%v\n}\n",
+                   f->text, space, space, space);
 }
 
 /* ---- all of it ---- */
@@ -456,6 +501,8 @@ static void write_nothing(const struct igc_kernel *k, const struct igp_function 
     X(simdgroup_load_device_b16, write_tile)                                                       \
     X(simdgroup_load_threadgroup_b32, write_tile)                                                  \
     X(simdgroup_load_threadgroup_b16, write_tile)                                                  \
+    X(simdgroup_load_pairs_device_b16, write_tile_pairs)                                           \
+    X(simdgroup_load_pairs_threadgroup_b16, write_tile_pairs)                                      \
     X(simdgroup_store_device_b32, write_tile)                                                      \
     X(simdgroup_store_device_b16, write_tile)                                                      \
     X(simdgroup_store_threadgroup_b32, write_tile)                                                 \
@@ -465,6 +512,8 @@ static void write_nothing(const struct igc_kernel *k, const struct igp_function 
     X(prefetch, write_text)                                                                        \
     X(staying, write_text)                                                                         \
     X(streaming, write_text)                                                                       \
+    X(has_panels, write_text)                                                                      \
+    X(panel, write_text)                                                                           \
     X(log, write_text)                                                                             \
     X(too_deep, write_text)                                                                        \
     X(trap, write_text)                                                                            \
@@ -531,6 +580,18 @@ enum {
     CHECK_##handled(id)
 #include "compiler/ir/builtins.def"
 
+/* How much memory for panels a launch should have, as the size of a variable. */
+static void write_panels(const struct igc_kernel *kernel, struct ig_text *out) {
+    const uint64_t bytes = igp_panel_bytes(kernel);
+    if (bytes) {
+        ig_text_printf(
+            out,
+            "@" INGOT_CUDA_PANELS_SYMBOL
+            " = addrspace(1) global [%llu x i8] zeroinitializer, align 1\n",
+            (unsigned long long)((bytes + INGOT_CUDA_PANEL_UNIT - 1) / INGOT_CUDA_PANEL_UNIT));
+    }
+}
+
 /* Dynamic threadgroup memory, the log and the place for failures, where the kernel has them. */
 static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
     if (!LLVMGetNamedGlobal(kernel->module, "ingot_dynamic")) {
@@ -542,6 +603,7 @@ static void write_memory(const struct igc_kernel *kernel, struct ig_text *out) {
         igp_write_log(out);
     }
     igp_write_stop(kernel, out);
+    write_panels(kernel, out);
 }
 
 void igp_write_library(const struct igc_kernel *kernel, struct ig_text *out) {

@@ -62,6 +62,18 @@ enum igc_result igp_start(struct igc_kernel *k) {
     return IGC_CHANGED;
 }
 
+uint64_t igp_panel_bytes(const struct igc_kernel *kernel) {
+    LLVMValueRef function = igi_find(kernel->module, IGI_has_panels);
+    uint64_t most = 0;
+    for (LLVMUseRef use = function ? LLVMGetFirstUse(function) : NULL; use;
+         use = LLVMGetNextUse(use)) {
+        LLVMValueRef bytes = LLVMGetOperand(LLVMGetUser(use), 1);
+        const uint64_t value = LLVMIsAConstantInt(bytes) ? LLVMConstIntGetZExtValue(bytes) : 0;
+        most = value > most ? value : most;
+    }
+    return most;
+}
+
 static bool is_threadgroup_variable(LLVMValueRef global) {
     return LLVMGetPointerAddressSpace(LLVMTypeOf(global)) == INGOT_SPACE_THREADGROUP &&
            LLVMGetFirstUse(global);

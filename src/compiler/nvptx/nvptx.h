@@ -50,6 +50,8 @@ struct igp_read {
 LLVMValueRef igp_declare(struct igc_kernel *kernel, struct igi_name name, LLVMTypeRef type);
 LLVMValueRef igp_call(struct igc_kernel *kernel, struct igi_name name, LLVMTypeRef result,
                       LLVMValueRef *args, unsigned count);
+/* What the kernel asks for by __ingot_has_panels, at most; 0: nothing. */
+uint64_t igp_panel_bytes(const struct igc_kernel *kernel);
 /* Every instruction for which `wanted`, in order; the arena's, NULL-terminated. */
 LLVMValueRef *igp_collect(struct igc_kernel *kernel, bool (*wanted)(LLVMValueRef instruction));
 

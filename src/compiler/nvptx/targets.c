@@ -103,6 +103,7 @@ const struct igc_backend igp_backend = {
     .start = start,
     .early = igp_early_passes,
     .passes = igp_passes,
+    .has_panels = true,
     .facts_size = sizeof(struct igp_facts),
     .free_facts = free_facts,
     .make_code = make_code,

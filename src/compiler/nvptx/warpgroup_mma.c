@@ -10,8 +10,8 @@
  * So this looks for long products (nv.mma.k16.*) of one block with the same A, whose tiles of B lie
  * like that. It is right where all threads of the threadgroup get to the block together, the
  * address of B is the same in all of them, and they are whole fours of SIMD-groups, which the
- * kernel has to promise (__ingot_full_threadgroups) and the driver checks (.reqntid). Others stay
- * as they are.
+ * kernel has to promise (__ingot_full_threadgroups) and the driver checks (.reqntid), or B is in
+ * panels, which a kernel uses only where it has found that out. Others stay as they are.
  *
  * The instruction is asynchronous. It is waited for before anything looks at its sums, or may write
  * what it reads: before barriers, and at the end of the block or, in loops whose sums only go
@@ -35,7 +35,7 @@ enum {
     MAX_DISTANCE = 1 << 18,
     MIN_TILES = 4, /* fewer are not worth it */
     MAX_DEPTH = 24,
-    MAX_BLOCKS = 32,
+    MAX_BLOCKS = 256,
 };
 
 /* One long product. */
@@ -61,7 +61,8 @@ struct place {
     int64_t far, near; /* from 64 columns to the next where lines are along them; from eight lines
                           to the next */
     bool deep;
-    int64_t step; /* of A: from a SIMD-group to the next; 0: it is in registers */
+    int64_t step;     /* of A: from a SIMD-group to the next; 0: it is in registers */
+    uint32_t threads; /* that the threadgroup has exactly; of B only */
 };
 
 static bool is_long_product(LLVMValueRef in) {
@@ -227,11 +228,24 @@ static int by_place(const void *a, const void *b) {
     return one < other ? -1 : one > other;
 }
 
-/* Places that are being looked at. */
+/* Places that are being looked at, and how many threads a threadgroup has that gets there. */
 struct seen {
     LLVMValueRef phis[MAX_DEPTH];
     unsigned count;
+    uint32_t threads;
 };
+
+/* A panel is asked for with the number of threads; of arguments the kernel has to promise it. */
+static uint32_t threads_at(const struct igc_kernel *k, LLVMValueRef object) {
+    const struct igc_reflection *r = k->reflection;
+    if (igi_is_call_of(object, IGI_panel) && LLVMIsAConstantInt(LLVMGetOperand(object, 0)) &&
+        LLVMIsAConstantInt(LLVMGetOperand(object, 1))) {
+        return LLVMConstIntGetZExtValue(LLVMGetOperand(object, 0)) % LINES
+                   ? 0
+                   : (uint32_t)LLVMConstIntGetZExtValue(LLVMGetOperand(object, 1));
+    }
+    return igi_is_call_of(object, IGI_arg_threadgroup) && r->full_threadgroups ? r->max_threads : 0;
+}
 
 /* A place that begins at a multiple of 1024 bytes: the entry point makes sure of arguments. */
 static bool is_aligned(struct igc_kernel *k, LLVMValueRef pointer, struct seen *seen) {
@@ -240,8 +254,10 @@ static bool is_aligned(struct igc_kernel *k, LLVMValueRef pointer, struct seen *
     if (offset % LINES) {
         return false;
     }
-    if (igi_is_call_of(pointer, IGI_arg_threadgroup)) {
-        return true;
+    const uint32_t threads = threads_at(k, pointer);
+    if (threads && (!seen->threads || seen->threads == threads)) {
+        seen->threads = threads;
+        return threads % (SIMDGROUPS * LANES) == 0;
     }
     for (unsigned i = 0; i < seen->count; i++) {
         if (seen->phis[i] == pointer) {
@@ -260,9 +276,12 @@ static bool is_aligned(struct igc_kernel *k, LLVMValueRef pointer, struct seen *
 }
 
 /* And is it the same in all threads? */
-static bool is_common(struct igc_kernel *k, const struct igv_analysis *flow, LLVMValueRef pointer) {
+static bool is_common(struct igc_kernel *k, const struct igv_analysis *flow, LLVMValueRef pointer,
+                      uint32_t *threads) {
     struct seen seen = {.count = 0};
-    return is_aligned(k, pointer, &seen) && !igv_varies(flow, pointer);
+    const bool good = is_aligned(k, pointer, &seen) && !igv_varies(flow, pointer);
+    *threads = seen.threads;
+    return good;
 }
 
 /* May a step of k begin there, in bytes from a multiple of 1024? With the first line of eight, and
@@ -292,11 +311,11 @@ static bool find_right(struct igc_kernel *k, const struct igv_analysis *flow, st
             return false;
         }
     }
-    return count >= MIN_TILES && (right->deep || count % LINE_TILES == 0) && right->near > 0 &&
-           right->near < MAX_DISTANCE && right->far > 0 && right->far < MAX_DISTANCE &&
-           right->near % LINES == 0 && (right->deep || right->far % LINES == 0) &&
-           right->offset >= 0 && is_start(right->deep, (uint64_t)right->offset) &&
-           is_common(k, flow, right->base);
+    return count >= MIN_TILES && right->near > 0 && right->near < MAX_DISTANCE && right->far > 0 &&
+           right->far < MAX_DISTANCE && right->near % LINES == 0 &&
+           (right->deep || right->far % LINES == 0) && right->offset >= 0 &&
+           is_start(right->deep, (uint64_t)right->offset) &&
+           is_common(k, flow, right->base, &right->threads);
 }
 
 /* A walk from a product back to barriers. */
@@ -460,9 +479,9 @@ static bool offset_for(struct igc_kernel *k, LLVMValueRef pointer, uint64_t simd
 }
 
 /* Are the four SIMD-groups' rows one after the other, in all fours? */
-static bool is_stepped(struct igc_kernel *k, const struct place *left) {
+static bool is_stepped(struct igc_kernel *k, const struct place *left, uint32_t threads) {
     LLVMValueRef object;
-    for (uint64_t simd = 0; simd < k->reflection->max_threads / LANES; simd++) {
+    for (uint64_t simd = 0; simd < threads / LANES; simd++) {
         uint64_t offset, first;
         if (!offset_for(k, left->base, simd / SIMDGROUPS * SIMDGROUPS, &first, &object) ||
             !offset_for(k, left->base, simd, &offset, &object) ||
@@ -476,7 +495,7 @@ static bool is_stepped(struct igc_kernel *k, const struct place *left) {
 
 /* Finds A in threadgroup memory if all of a product is loaded from there, as it has to lie. */
 static bool find_left(struct igc_kernel *k, const struct igv_analysis *flow,
-                      const struct part *part, struct place *left) {
+                      const struct part *part, uint32_t threads, struct place *left) {
     struct igp_tile tiles[IGP_WARPGROUP_LEFT];
     for (unsigned i = 0; i < IGP_WARPGROUP_LEFT; i++) {
         if (!igp_find_tile(k, LLVMGetOperand(part->call, i), &tiles[i]) ||
@@ -504,8 +523,8 @@ static bool find_left(struct igc_kernel *k, const struct igv_analysis *flow,
     uint64_t offset;
     return tiles[3].offset - tiles[0].offset == down + along &&
            down == (left->deep ? LINES : TILE_LINE) && along == (left->deep ? TILE_LINE : LINES) &&
-           is_stepped(k, left) && offset_for(k, left->base, 0, &offset, &object) &&
-           is_common(k, flow, object);
+           is_stepped(k, left, threads) && offset_for(k, left->base, 0, &offset, &object) &&
+           is_common(k, flow, object, &left->threads) && left->threads == threads;
 }
 
 /* ---- code ---- */
@@ -585,7 +604,7 @@ static ingot_status join(struct igc_kernel *k, const struct igv_analysis *flow, 
         if (!can_join(flow, group, parts) || !find_right(k, flow, parts, group->count, &right)) {
             continue;
         }
-        if (!find_left(k, flow, group->last, &left)) {
+        if (!find_left(k, flow, group->last, right.threads, &left)) {
             left.step = 0;
         }
         if (!is_behind_barrier(&left, &right, group->last->call)) {
@@ -598,9 +617,9 @@ static ingot_status join(struct igc_kernel *k, const struct igv_analysis *flow, 
 }
 
 enum igc_result igp_join_simdgroups(struct igc_kernel *k) {
-    const struct igc_reflection *r = k->reflection;
-    bool can_join = igp_target(k)->has_warpgroup_mma && r->full_threadgroups &&
-                    r->max_threads % (SIMDGROUPS * LANES) == 0 && igp_can_swizzle(k);
+    const bool can_join = igp_target(k)->has_warpgroup_mma &&
+                          (k->reflection->full_threadgroups || igp_panel_bytes(k)) &&
+                          igp_can_swizzle(k);
     return can_join ? igc_result_of(igp_with_flow(k, IGV_AMONG_THREADS, join, NULL))
                     : IGC_UNCHANGED;
 }

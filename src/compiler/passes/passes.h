@@ -63,6 +63,7 @@ struct igc_kernel {
     uint32_t sanitize;                 /* kinds of checks that are asked for (base/sanitize.h) */
     struct igs_places *places;         /* sanitize/sanitize.h: what the checks are about */
     unsigned most_unrolled; /* instructions of a loop's copies; 0: as many as asked for */
+    bool has_panels;        /* backend/backend.h */
     unsigned round;         /* of the passes that run in rounds, from 0 */
     enum igc_wanted wanted;
     const struct igc_emission *emission; /* NULL: none */

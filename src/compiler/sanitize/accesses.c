@@ -23,10 +23,10 @@ static struct igs_access simple(struct igc_kernel *kernel, LLVMValueRef instruct
                                .alignment = LLVMABIAlignmentOfType(kernel->layout, type)};
 }
 
-/* From the first element of an 8 by 8 tile to the last: 7 strides and 8 elements. Where the stride
+/* From the first element of an 8 by 8 tile, of so many lines, to the last. Where the stride
  * is that of a number of other threads it need not be constant. */
-static struct igs_access tile(struct igc_kernel *kernel, LLVMValueRef call, bool is_store,
-                              uint64_t element) {
+static struct igs_access lines_of_tile(struct igc_kernel *kernel, LLVMValueRef call, bool is_store,
+                                       uint64_t element, uint64_t lines) {
     struct igs_access access = {.instruction = call,
                                 .pointer = LLVMGetOperand(call, 0),
                                 .access = is_store ? INGOT_CPU_STORE : INGOT_CPU_LOAD,
@@ -34,10 +34,53 @@ static struct igs_access tile(struct igc_kernel *kernel, LLVMValueRef call, bool
                                 .is_tile = true};
     LLVMValueRef stride = LLVMGetOperand(call, 1);
     LLVMValueRef span =
-        LLVMBuildMul(kernel->builder, stride, igc_integer(kernel->i64, (TILE - 1) * element), "");
-    access.size = LLVMBuildAdd(kernel->builder, span, igc_integer(kernel->i64, TILE * element), "");
+        LLVMBuildMul(kernel->builder, stride, igc_integer(kernel->i64, (lines - 1) * element), "");
+    LLVMValueRef line = igc_integer(kernel->i64, (uint64_t)TILE * TILE / lines * element);
+    access.size = LLVMBuildAdd(kernel->builder, span, line, "");
     access.bytes = LLVMIsAConstantInt(access.size) ? LLVMConstIntGetZExtValue(access.size) : 0;
     return access;
+}
+
+static struct igs_access tile(struct igc_kernel *kernel, LLVMValueRef call, bool is_store,
+                              uint64_t element) {
+    return lines_of_tile(kernel, call, is_store, element, TILE);
+}
+
+/* Bit `from` of the lane's number as bit `to`. */
+static LLVMValueRef bit(struct igc_kernel *kernel, LLVMValueRef lane, unsigned from, unsigned to) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef one = LLVMBuildLShr(b, lane, igc_integer(kernel->i64, from), "");
+    one = LLVMBuildAnd(b, one, igc_integer(kernel->i64, 1), "");
+    return LLVMBuildShl(b, one, igc_integer(kernel->i64, to), "");
+}
+
+static LLVMValueRef either(struct igc_kernel *kernel, LLVMValueRef a, LLVMValueRef b,
+                           LLVMValueRef c) {
+    return LLVMBuildOr(kernel->builder, LLVMBuildOr(kernel->builder, a, b, ""), c, "");
+}
+
+static bool has_pairs(LLVMValueRef call) {
+    enum igi_builtin builtin = igi_builtin_of(call);
+    return builtin == IGI_simdgroup_load_pairs_device_b16 ||
+           builtin == IGI_simdgroup_load_pairs_threadgroup_b16;
+}
+
+LLVMValueRef igs_tile_index(struct igc_kernel *kernel, LLVMValueRef call, LLVMValueRef lane,
+                            LLVMValueRef which) {
+    LLVMBuilderRef b = kernel->builder;
+    LLVMValueRef row =
+        either(kernel, bit(kernel, lane, 4, 2), bit(kernel, lane, 2, 1), bit(kernel, lane, 1, 0));
+    LLVMValueRef column = either(kernel, bit(kernel, lane, 3, 2), bit(kernel, lane, 0, 1), which);
+    LLVMValueRef is_transposed = LLVMGetOperand(call, 2);
+    LLVMValueRef line = LLVMBuildSelect(b, is_transposed, column, row, "");
+    LLVMValueRef in_line = LLVMBuildSelect(b, is_transposed, row, column, "");
+    if (has_pairs(call)) { /* a line has two rows, interleaved */
+        LLVMValueRef one = igc_integer(kernel->i64, 1);
+        in_line = LLVMBuildShl(b, in_line, one, "");
+        in_line = LLVMBuildOr(b, in_line, LLVMBuildAnd(b, line, one, ""), "");
+        line = LLVMBuildLShr(b, line, one, "");
+    }
+    return LLVMBuildAdd(b, LLVMBuildMul(b, line, LLVMGetOperand(call, 1), ""), in_line, "");
 }
 
 /* What a copy promises of an operand's address. */
@@ -81,6 +124,10 @@ static unsigned builtin_accesses(struct igc_kernel *kernel, LLVMValueRef call,
     case IGI_simdgroup_load_device_b16:
     case IGI_simdgroup_load_threadgroup_b16:
         accesses[0] = tile(kernel, call, false, 2);
+        return 1;
+    case IGI_simdgroup_load_pairs_device_b16: /* lines of two rows */
+    case IGI_simdgroup_load_pairs_threadgroup_b16:
+        accesses[0] = lines_of_tile(kernel, call, false, 2, TILE / 2);
         return 1;
     case IGI_simdgroup_store_device_b32:
     case IGI_simdgroup_store_threadgroup_b32:

@@ -192,32 +192,11 @@ static LLVMValueRef lane_number(struct igc_kernel *kernel) {
     return LLVMBuildIntCast2(kernel->builder, lane, kernel->i64, false, "");
 }
 
-/* Bit `from` of the lane's number as bit `to`. */
-static LLVMValueRef bit(struct igc_kernel *kernel, LLVMValueRef lane, unsigned from, unsigned to) {
-    LLVMBuilderRef b = kernel->builder;
-    LLVMValueRef one = LLVMBuildLShr(b, lane, igc_integer(kernel->i64, from), "");
-    one = LLVMBuildAnd(b, one, igc_integer(kernel->i64, 1), "");
-    return LLVMBuildShl(b, one, igc_integer(kernel->i64, to), "");
-}
-
-static LLVMValueRef either(struct igc_kernel *kernel, LLVMValueRef a, LLVMValueRef b,
-                           LLVMValueRef c) {
-    return LLVMBuildOr(kernel->builder, LLVMBuildOr(kernel->builder, a, b, ""), c, "");
-}
-
-/* The address of the lane's element of a tile: lane by lane as Apple's GPUs hold them. */
+/* The address of the lane's element of a tile. */
 static LLVMValueRef tile_address(struct igc_kernel *kernel, const struct igs_access *access,
                                  LLVMValueRef which) {
     LLVMBuilderRef b = kernel->builder;
-    LLVMValueRef call = access->instruction, lane = lane_number(kernel);
-    LLVMValueRef row =
-        either(kernel, bit(kernel, lane, 4, 2), bit(kernel, lane, 2, 1), bit(kernel, lane, 1, 0));
-    LLVMValueRef column = either(kernel, bit(kernel, lane, 3, 2), bit(kernel, lane, 0, 1), which);
-    LLVMValueRef is_transposed = LLVMGetOperand(call, 2);
-    LLVMValueRef line = LLVMBuildSelect(b, is_transposed, column, row, "");
-    LLVMValueRef in_line = LLVMBuildSelect(b, is_transposed, row, column, "");
-    LLVMValueRef index = LLVMBuildMul(b, line, LLVMGetOperand(call, 1), "");
-    index = LLVMBuildAdd(b, index, in_line, "");
+    LLVMValueRef index = igs_tile_index(kernel, access->instruction, lane_number(kernel), which);
     index = LLVMBuildMul(b, index, igc_integer(kernel->i64, access->alignment), "");
     LLVMValueRef start = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
     return LLVMBuildAdd(b, start, index, "");

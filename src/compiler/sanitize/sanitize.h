@@ -89,6 +89,11 @@ unsigned igs_accesses_of(struct igc_kernel *kernel, LLVMValueRef instruction,
 /* Is it one that igs_accesses_of knows? For igc_collect. */
 bool igs_is_access(struct igc_kernel *kernel, LLVMValueRef instruction);
 
+/* Of a simdgroup_load or _store: the number of the lane's element (`which` of the two, i64), from
+ * the tile's first on, lane by lane as Apple's GPUs hold them. */
+LLVMValueRef igs_tile_index(struct igc_kernel *kernel, LLVMValueRef call, LLVMValueRef lane,
+                            LLVMValueRef which);
+
 /* ---- repeats.c: accesses that say nothing new to `race` ---- */
 enum igs_repeat {
     IGS_TOLD,     /* or a barrier */

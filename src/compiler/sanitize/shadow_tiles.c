@@ -9,33 +9,15 @@ static LLVMValueRef number(struct igs_shadows *shadows, uint64_t value) {
     return igc_integer(shadows->kernel->i64, value);
 }
 
-/* Bits of the lane, at another place: `from` and how many, to `to`. */
-static LLVMValueRef bits(struct igs_shadows *shadows, LLVMValueRef lane, unsigned from,
-                         unsigned count, unsigned to) {
-    LLVMBuilderRef b = shadows->kernel->builder;
-    LLVMValueRef shifted = LLVMBuildLShr(b, lane, number(shadows, from), "");
-    shifted = LLVMBuildAnd(b, shifted, number(shadows, (1u << count) - 1), "");
-    return LLVMBuildShl(b, shifted, number(shadows, to), "");
-}
-
-/* The address of this lane's element: row 4·b4 + 2·b2 + b1, column 4·b3 + 2·b0 + which. */
+/* The address of this lane's element. */
 static LLVMValueRef element_address(struct igs_shadows *shadows, LLVMValueRef call, unsigned which,
                                     uint64_t bytes) {
     struct igc_kernel *kernel = shadows->kernel;
-    LLVMBuilderRef b = kernel->builder;
     LLVMValueRef lane = igs_call(kernel, IGI_thread_index_in_simdgroup, NULL, 0);
-    LLVMValueRef stride = LLVMGetOperand(call, 1), transpose = LLVMGetOperand(call, 2);
-    lane = LLVMBuildZExt(b, lane, kernel->i64, "");
-    LLVMValueRef row =
-        LLVMBuildOr(b, bits(shadows, lane, 4, 1, 2), bits(shadows, lane, 1, 2, 0), "");
-    LLVMValueRef column =
-        LLVMBuildOr(b, bits(shadows, lane, 3, 1, 2), bits(shadows, lane, 0, 1, 1), "");
-    column = LLVMBuildOr(b, column, number(shadows, which), "");
-    LLVMValueRef major = LLVMBuildSelect(b, transpose, column, row, "");
-    LLVMValueRef minor = LLVMBuildSelect(b, transpose, row, column, "");
-    LLVMValueRef index = LLVMBuildAdd(b, LLVMBuildMul(b, major, stride, ""), minor, "");
+    lane = LLVMBuildZExt(kernel->builder, lane, kernel->i64, "");
+    LLVMValueRef index = igs_tile_index(kernel, call, lane, number(shadows, which));
     LLVMTypeRef element = LLVMIntTypeInContext(kernel->context, (unsigned)bytes * 8);
-    return LLVMBuildGEP2(b, element, LLVMGetOperand(call, 0), &index, 1, "");
+    return LLVMBuildGEP2(kernel->builder, element, LLVMGetOperand(call, 0), &index, 1, "");
 }
 
 static bool is_device(LLVMValueRef call) {

@@ -79,7 +79,7 @@ static struct family family(void) {
     return NO;
 }
 - (BOOL)hasUnifiedMemory {
-    return YES; /* shared buffers have contents on every device */
+    return info.unified_memory; /* shared buffers have contents on every device; a card reads them over the bus */
 }
 - (uint64_t)recommendedMaxWorkingSetSize {
     uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -316,7 +316,7 @@ static void give_memory_back(void *context) {
         *lent = (struct lent_memory){pointer, length, [deallocator copy]};
     }
     ingot_buffer *buffer = NULL;
-    if (ingot_buffer_wrap(device, pointer, length, lent ? give_memory_back : NULL, lent, &buffer) != INGOT_OK) {
+    if (ingot_buffer_wrap_host(device, pointer, length, lent ? give_memory_back : NULL, lent, &buffer) != INGOT_OK) {
         if (lent) {
             [lent->deallocator release];
             free(lent);

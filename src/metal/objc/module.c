@@ -10,6 +10,9 @@
  *
  * The last needs the size of the superclass. A module whose superclass is not there yet waits until
  * the module that has it comes. What is not done: variables of a superclass that grows later.
+ *
+ * Modules of ingot-c++ come twice, first before all constructors of C++ (IngotPrefix.h); once is
+ * enough.
  */
 #include <dlfcn.h>
 #include <objc/runtime.h>
@@ -21,6 +24,7 @@
 #include "metal/objc/objc_support.h"
 
 enum { OLD_MODULE = 8, FIRST_NEW_MODULE = 9, LAST_NEW_MODULE = 10 };
+enum { LOADED = 0 }; /* the size of a module that libobjc has; it looks at the size only once */
 enum { OLD_PROTOCOL = 2, LAST_PROTOCOL_VERSION = 15 };
 
 struct variable {
@@ -195,6 +199,15 @@ static void convert(struct module *module) {
     convert_static_protocols(symbols->definitions[symbols->class_count + symbols->category_count]);
 }
 
+static bool is_waiting(const struct module *module) {
+    for (size_t i = 0; i < waiting_count; i++) {
+        if (waiting[i] == module) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void to_libobjc(struct module *module) {
     static void (*next)(struct module *);
     if (!next) {
@@ -213,6 +226,7 @@ static void load_waiting(void) {
             waiting[i] = waiting[--waiting_count];
             convert(module);
             to_libobjc(module);
+            module->size = LOADED;
             i = 0;
         } else {
             i++;
@@ -224,13 +238,18 @@ void __objc_exec_class(struct module *module) {
     pthread_once(&lock_once, make_lock);
     pthread_mutex_lock(&lock);
     bool is_new = module->version >= FIRST_NEW_MODULE && module->version <= LAST_NEW_MODULE;
-    if (is_new && module->symbols && !is_complete(module) && waiting_count < MAX_WAITING) {
+    if ((module->version == OLD_MODULE && module->size == LOADED) || is_waiting(module)) {
+        /* its second call */
+    } else if (is_new && module->symbols && !is_complete(module) && waiting_count < MAX_WAITING) {
         waiting[waiting_count++] = module;
     } else {
         if (is_new && module->symbols) {
             convert(module);
         }
         to_libobjc(module);
+        if (is_new) {
+            module->size = LOADED;
+        }
         load_waiting();
     }
     pthread_mutex_unlock(&lock);

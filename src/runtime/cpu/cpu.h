@@ -48,9 +48,8 @@ struct cpu_stream;
 /* ---- loader.c ---- */
 
 struct cpu_code {
-    const struct ig_code *unloaded; /* of an isolated device, and then nothing else is set */
-    void *handle;
-    int fd; /* kept open so that debuggers find the object, or -1 */
+    void *handle; /* NULL on an isolated device, where nothing else is set either */
+    int fd;       /* kept open so that debuggers find the object, or -1 */
     const struct ingot_cpu_kernel *kernel;
     const struct ingot_cpu_places *places; /* of sanitized code; else NULL */
     atomic_uint cost; /* running mean of 1/16 ns per threadgroup; 0 = not known */
@@ -496,6 +495,11 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error);
 /* The next lower level, whose code runs at `level` too; NULL: none. */
 const char *cpu_level_below(const char *level);
+/* matrix_units.c: asks the kernel, once, and tries. */
+bool cpu_matrix_units_work(void);
+/* Around kernels with INGOT_CPU_KERNEL_MATRIX_UNITS, on the thread that runs them. */
+void cpu_matrix_units_enter(void);
+void cpu_matrix_units_leave(void);
 bool cpu_level_is_debug(const char *level); /* code for debuggers */
 void cpu_model_name(char *name, size_t size);
 

@@ -43,13 +43,13 @@ ingot_status cpu_isolated_code_load(ingot_device *device, const struct ig_varian
                                     const struct ig_code *code, void **loaded,
                                     struct ig_error *error) {
     (void)device;
+    (void)code; /* the child that runs it loads it */
     struct cpu_code *result = calloc(1, sizeof *result);
     if (!result) {
         return ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to load kernel \"%s\"",
                        variant->kernel);
     }
     result->fd = -1;
-    result->unloaded = code;
     *loaded = result;
     return INGOT_OK;
 }
@@ -157,14 +157,18 @@ static ingot_status run_in_child(struct cpu_stream *stream, const struct ig_laun
     static const char *const loading[] = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache",
                                           "/proc/self"};
     ingot_kernel *kernel = launch->kernel;
-    const struct cpu_code *code = kernel->loaded;
+    const struct ig_code *packed = kernel->device->ops->code_find(kernel->device, kernel->variant);
+    struct ig_code code;
     int refused = ig_confine_program(
         &(struct ig_confinement){loading, sizeof loading / sizeof *loading, NULL});
     if (refused) {
         return no_rights("files cannot be taken away", refused, error);
     }
-    ingot_status status =
-        cpu_code_load(kernel->device, kernel->variant, code->unloaded, &kernel->loaded, error);
+    ingot_status status = ig_code_open(packed, &code, error);
+    if (status == INGOT_OK) {
+        status = cpu_code_load(kernel->device, kernel->variant, &code, &kernel->loaded, error);
+        ig_code_close(packed, &code);
+    }
     if (status != INGOT_OK) {
         return status;
     }

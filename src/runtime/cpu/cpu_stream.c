@@ -332,7 +332,8 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
     memcpy(command->u.dispatch.group, launch->group, sizeof launch->group);
     memcpy(command->u.dispatch.threads, launch->threads, sizeof launch->threads);
     command->u.dispatch.threadgroup_bytes = launch->threadgroup_bytes;
-    command->u.dispatch.schedule = cpu_schedule_next(&stream->device->schedule);
+    command->u.dispatch.schedule =
+        cpu_schedule_next(&stream->device->schedule, launch->groups, launch->group);
     command->time_limit = launch->time_limit_seconds;
     command->pieces = pieces * launch->groups[2];
     submit(stream, command);

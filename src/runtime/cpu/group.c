@@ -326,7 +326,7 @@ IG_NEVER_RETURNS static void run_chunk(void *context) {
 static void begin_round(struct cpu_executor *executor) {
     uint32_t count = executor->group.simdgroup_count;
     executor->turn = executor->arrived = 0;
-    if (executor->command->u.dispatch.schedule) {
+    if (cpu_schedule_is_random(executor->command->u.dispatch.schedule)) {
         cpu_schedule_shuffle(&executor->shuffles, executor->order, count);
     }
 }
@@ -550,10 +550,17 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
         atomic_store(&executor->deadline, command->deadline);
         cpu_watchdog_poke(executor->device);
     }
+    const bool units = kernel->flags & INGOT_CPU_KERNEL_MATRIX_UNITS;
+    if (units) {
+        cpu_matrix_units_enter();
+    }
     if (command->u.dispatch.schedule) {
         run_scheduled(executor, first, count, fibers);
     } else {
         run_walk(executor, first, count, fibers);
+    }
+    if (units) {
+        cpu_matrix_units_leave();
     }
     floating_point_leave(saved);
     cpu_lanes_end(executor, kernel);

@@ -6,7 +6,9 @@
 #include "base/environment.h"
 #include "runtime/cpu/cpu.h"
 
-static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "aarch64"};
+static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",
+                                     "x86-64-v4-bf16-amx", "aarch64"};
+enum { WITH_UNITS = 3, ARM = 4 }; /* in `levels`: the level with matrix units, that of aarch64 */
 
 /* Code for debuggers, which all of the machine's kind run. */
 #if defined(__aarch64__)
@@ -64,7 +66,8 @@ static size_t count_levels(void) {
     if ((state & 0xe6) != 0xe6 || !has(b, leaf7_v4, sizeof leaf7_v4)) {
         return 1;
     }
-    /* The level above: AVX512-BF16. Its registers are those of AVX-512, which are saved. */
+    /* The level above: AVX512-BF16. Its registers are those of AVX-512, which are saved. Whether
+     * there are matrix units is asked when they are wanted. */
     return a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d) && a >> 5 & 1 ? 3 : 2;
 }
 
@@ -100,7 +103,7 @@ enum { HAS_ATOMICS = 1 << 8, HAS_SCALAR_HALF = 1 << 9, HAS_VECTOR_HALF = 1 << 10
 
 static struct usable usable_levels(void) {
     const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF;
-    return (struct usable){3, (getauxval(AT_HWCAP) & needed) == needed};
+    return (struct usable){ARM, (getauxval(AT_HWCAP) & needed) == needed};
 }
 
 /* Linux gives numbers where it has no name: "AArch64 CPU 0x41/0xd0c" is a Neoverse N1. */
@@ -152,9 +155,15 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
             ;
         if (chosen == count) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                           "there is no CPU level \"%s\"; there are %s, %s, %s and %s", wanted,
-                           levels[0], levels[1], levels[2], levels[3]);
+                           "there is no CPU level \"%s\"; there are %s, %s, %s, %s and %s", wanted,
+                           levels[0], levels[1], levels[2], levels[3], levels[4]);
         }
+    }
+    if (best + 1 == WITH_UNITS && (!wanted || !*wanted || chosen == WITH_UNITS) &&
+        cpu_matrix_units_work()) {
+        chosen = ++best;
+    }
+    if (wanted && *wanted) {
         if (chosen < usable.first || chosen > best) {
             return ig_fail(error, INGOT_UNSUPPORTED,
                            "CPU level %s was asked for, but this CPU (%s) has only %s", wanted,
@@ -174,7 +183,7 @@ const char *cpu_level_below(const char *level) {
         struct usable usable = usable_levels();
         return usable.count ? levels[usable.first + usable.count - 1] : NULL;
     }
-    for (size_t i = 2; i > 0; i--) {
+    for (size_t i = WITH_UNITS; i > 0; i--) {
         if (!strcmp(level, levels[i])) {
             return levels[i - 1];
         }

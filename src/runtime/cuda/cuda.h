@@ -60,6 +60,7 @@ struct cuda_code {
     uint32_t block_bytes;
     uint32_t threadgroups_at, threadgroup_slots;
     uint32_t static_bytes; /* that the driver places, rounded up to 16 */
+    uint32_t panel_bytes;  /* that the code would like to have besides */
     cu_pointer log;        /* 0: it writes no messages */
     struct cuda_code *next_logging;
     bool has_run;    /* since its log was read */
@@ -167,6 +168,14 @@ ingot_status cuda_code_variable(struct cuda_device *device, const struct cuda_co
 /* Memory of the device, now; with the context current. */
 cu_result cuda_fetch(struct cuda_device *device, cu_pointer from, void *to, size_t size);
 
+ingot_status cuda_buffer_wrap_host(ingot_device *device, ingot_buffer *buffer,
+                                   struct ig_error *error);
+ingot_status cuda_buffer_reach(ingot_device *device, ingot_buffer *buffer, struct ig_error *error);
+void cuda_unwrap_host(struct cuda_device *device, const ingot_buffer *buffer);
+/* A copy of which one side or both are the host's. */
+ingot_status cuda_host_copy(struct cuda_stream *stream, ingot_buffer *source,
+                            uint64_t source_offset, ingot_buffer *destination,
+                            uint64_t destination_offset, uint64_t length, struct ig_error *error);
 ingot_status cuda_buffer_allocate_shared(ingot_device *device, ingot_buffer *buffer,
                                          struct ig_error *error);
 ingot_status cuda_buffer_allocate(ingot_device *device, ingot_buffer *buffer,

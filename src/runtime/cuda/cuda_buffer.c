@@ -167,7 +167,10 @@ ingot_status cuda_buffer_wrap(ingot_device *base, ingot_buffer *buffer, struct i
 
 /* Without on_release the memory's owner has promised that it outlives the work. */
 void cuda_buffer_unwrap(ingot_device *base, ingot_buffer *buffer) {
-    if (buffer->on_release) {
+    if (buffer->on_release || buffer->is_host) {
         cuda_drain((struct cuda_device *)base);
+    }
+    if (buffer->is_host) {
+        cuda_unwrap_host((struct cuda_device *)base, buffer);
     }
 }

@@ -161,17 +161,20 @@ static ingot_status load_module(struct cuda_device *device, const char *kernel,
 /* Machine code that this driver does not take, as one that is older than the ptxas that made it may
  * not, has PTX beside it in most archives. */
 static ingot_status load_either(struct cuda_device *device, const struct ig_variant *variant,
-                                const struct ig_code **code, struct cuda_code *result,
+                                const struct ig_code *text, const struct ig_code **code,
+                                struct ig_code *plain_text, struct cuda_code *result,
                                 struct ig_error *error) {
-    const struct ig_code *text = best_text(device, variant);
     ingot_status status = load_module(device, variant->kernel, *code, result, error);
     bool is_refused = status == INGOT_BAD_ARCHIVE || status == INGOT_UNSUPPORTED;
-    if (is_refused && text && text != *code && strstr((*code)->target, ".cubin")) {
+    if (is_refused && text && strstr((*code)->target, ".cubin")) {
         if (error) {
             ig_error_clear(error);
         }
-        *code = text;
-        status = load_module(device, variant->kernel, text, result, error);
+        status = ig_code_open(text, plain_text, error);
+        if (status == INGOT_OK) {
+            *code = plain_text;
+            status = load_module(device, variant->kernel, plain_text, result, error);
+        }
     }
     return status;
 }
@@ -201,6 +204,26 @@ cu_result cuda_fetch(struct cuda_device *device, cu_pointer from, void *to, size
     return result == CU_SUCCESS ? device->driver->stream_synchronize(device->own_stream) : result;
 }
 
+/* Memory for panels that the code would like to have. */
+static ingot_status find_panels(struct cuda_device *device, const struct ig_code *image,
+                                struct cuda_code *code, struct ig_error *error) {
+    static const char name[] = INGOT_CUDA_PANELS_SYMBOL;
+    cu_pointer address = 0;
+    size_t size = 0;
+    if (!memmem(image->bytes, image->size, name, sizeof name - 1)) {
+        return INGOT_OK;
+    }
+    cu_result result = device->driver->module_global(&address, &size, code->module, name);
+    if (result == CU_SUCCESS && size <= UINT32_MAX / INGOT_CUDA_PANEL_UNIT) {
+        code->panel_bytes = (uint32_t)size * INGOT_CUDA_PANEL_UNIT;
+        code->has_dynamic = true;
+    }
+    return result == CU_SUCCESS || result == CU_NOT_FOUND
+               ? INGOT_OK
+               : cuda_fail(device, result, error,
+                           "variable \"%s\" of kernel \"%s\" cannot be found", name, code->kernel);
+}
+
 static ingot_status set_limits(struct cuda_device *device, struct cuda_code *code,
                                struct ig_error *error) {
     int threads = 0;
@@ -226,6 +249,8 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
                             const struct ig_code *code, void **loaded, struct ig_error *error) {
     struct cuda_device *device = (struct cuda_device *)base;
     struct cuda_scope scope;
+    const struct ig_code *text = best_text(device, variant);
+    struct ig_code plain_text = {0};
     struct cuda_code *result =
         calloc(1, sizeof *result + variant->argument_count * sizeof result->places[0]);
     char *name = strdup(variant->kernel);
@@ -238,9 +263,12 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
     result->kernel = name;
     ingot_status status = lay_out(variant, result, error);
     if (status == INGOT_OK && (status = cuda_enter_relaxed(device, &scope, error)) == INGOT_OK) {
-        status = load_either(device, variant, &code, result, error);
+        status = load_either(device, variant, text, &code, &plain_text, result, error);
         result->waits = device->driver->launch_with && !device->is_serial &&
                         memmem(code->bytes, code->size, INGOT_CUDA_WAIT, strlen(INGOT_CUDA_WAIT));
+        if (status == INGOT_OK) {
+            status = find_panels(device, code, result, error);
+        }
         if (status == INGOT_OK) {
             status = set_limits(device, result, error);
         }
@@ -254,6 +282,9 @@ ingot_status cuda_code_load(ingot_device *base, const struct ig_variant *variant
             device->driver->module_unload(result->module);
         }
         cuda_leave(device, &scope);
+    }
+    if (plain_text.bytes) {
+        ig_code_close(text, &plain_text);
     }
     if (status != INGOT_OK) {
         free(name);

@@ -105,10 +105,41 @@ static ingot_status stage_bytes(struct cuda_stream *stream, const struct ig_laun
     return status;
 }
 
+static uint32_t whole_units(uint32_t bytes) {
+    return (bytes + INGOT_CUDA_PANEL_UNIT - 1) / INGOT_CUDA_PANEL_UNIT * INGOT_CUDA_PANEL_UNIT;
+}
+
+/* A threadgroup of a launch: its threads, its dynamic threadgroup memory with room for panels
+ * behind, and what the launch's flags say of the panels. */
+struct cuda_group {
+    uint32_t threads, dynamic, panels;
+};
+
+static struct cuda_group group_of(const struct cuda_stream *stream, const struct ig_launch *launch,
+                                  const struct cuda_code *code) {
+    const uint32_t most = stream->device->base.capabilities.max_threadgroup_memory;
+    const uint32_t own = launch->threadgroup_bytes > code->static_bytes
+                             ? launch->threadgroup_bytes - code->static_bytes
+                             : 0;
+    struct cuda_group group = {.threads = launch->group[0] * launch->group[1] * launch->group[2],
+                               .dynamic = own};
+    if (!code->panel_bytes) {
+        return group;
+    }
+    const uint32_t before = whole_units(own), all = before + code->panel_bytes;
+    if (whole_units(code->static_bytes) + all <= most) {
+        group.panels = INGOT_CUDA_PANELS | before;
+        group.dynamic = all;
+    } else {
+        group.dynamic = before ? before : INGOT_CUDA_PANEL_UNIT;
+    }
+    return group;
+}
+
 /* Everything but staged bytes; says whether there are any. */
 static bool fill_block(const struct cuda_stream *stream, const struct ig_launch *launch,
-                       const struct cuda_code *code, unsigned char *block) {
-    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE,
+                       const struct cuda_code *code, uint32_t panels, unsigned char *block) {
+    struct ingot_cuda_launch header = {.flags = INGOT_CUDA_REFERENCES_INLINE | panels,
                                        .stream = stream->number};
     bool staged = false;
     memset(block, 0, code->block_bytes);
@@ -190,18 +221,17 @@ static uint32_t least(uint32_t a, uint32_t b) {
 }
 
 static cu_result launch_grid(const struct cuda_stream *stream, const struct cuda_code *code,
-                             const uint32_t grid[3], uint32_t threads, uint32_t dynamic,
-                             void **parameters) {
+                             const uint32_t grid[3], struct cuda_group group, void **parameters) {
     static const cu_launch_attribute overlap = {.id = CU_LAUNCH_PROGRAMMATIC_SERIALIZATION,
                                                 .value.allowed = 1};
     const struct cuda_driver *driver = stream->device->driver;
     if (!code->waits) {
-        return driver->launch(code->function, grid[0], grid[1], grid[2], threads, 1, 1, dynamic,
-                              stream->handle, parameters, NULL);
+        return driver->launch(code->function, grid[0], grid[1], grid[2], group.threads, 1, 1,
+                              group.dynamic, stream->handle, parameters, NULL);
     }
     const cu_launch_config config = {.grid = {grid[0], grid[1], grid[2]},
-                                     .block = {threads, 1, 1},
-                                     .shared = dynamic,
+                                     .block = {group.threads, 1, 1},
+                                     .shared = group.dynamic,
                                      .stream = stream->handle,
                                      .attributes = &overlap,
                                      .attribute_count = 1};
@@ -210,8 +240,8 @@ static cu_result launch_grid(const struct cuda_stream *stream, const struct cuda
 
 /* The hardware counts fewer rows than there may be: a grid that has more goes in parts. */
 static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch *launch,
-                              const struct cuda_code *code, unsigned char *block, uint32_t threads,
-                              uint32_t dynamic) {
+                              const struct cuda_code *code, struct cuda_group group,
+                              unsigned char *block) {
     const uint32_t *groups = launch->groups, *most = stream->device->max_grid;
     uint32_t size = code->block_bytes;
     void *parameters[] = {block, &size}; /* the second: see driver.h */
@@ -224,7 +254,7 @@ static cu_result launch_parts(struct cuda_stream *stream, const struct ig_launch
             }
             const uint32_t grid[3] = {groups[0], least(groups[1] - y, most[1]),
                                       least(groups[2] - z, most[2])};
-            result = launch_grid(stream, code, grid, threads, dynamic, parameters);
+            result = launch_grid(stream, code, grid, group, parameters);
         }
     }
     return result;
@@ -238,24 +268,24 @@ static bool is_of_another_context(cu_result result) {
 
 /* The thread nearly always has the context, so the launch comes first and is the only call. */
 static ingot_status launch_block(struct cuda_stream *stream, const struct ig_launch *launch,
-                                 const struct cuda_code *code, uint32_t threads, uint32_t dynamic,
+                                 const struct cuda_code *code, struct cuda_group group,
                                  cu_result *result, struct ig_error *error) {
     _Alignas(16) unsigned char block[INGOT_CUDA_MAX_BLOCK];
     struct cuda_scope scope = {0};
     ingot_status status = INGOT_OK;
-    if (fill_block(stream, launch, code, block)) {
+    if (fill_block(stream, launch, code, group.panels, block)) {
         status = cuda_enter_relaxed(stream->device, &scope, error);
         if (status == INGOT_OK) {
             status = stage_bytes(stream, launch, code, block, error);
         }
     }
     if (status == INGOT_OK) {
-        *result = launch_parts(stream, launch, code, block, threads, dynamic);
+        *result = launch_parts(stream, launch, code, group, block);
     }
     if (status == INGOT_OK && is_of_another_context(*result) && !scope.is_pushed) {
         status = cuda_enter(stream->device, &scope, error);
         if (status == INGOT_OK) {
-            *result = launch_parts(stream, launch, code, block, threads, dynamic);
+            *result = launch_parts(stream, launch, code, group, block);
         }
     }
     cuda_leave(stream->device, &scope);
@@ -275,14 +305,11 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                          struct ig_error *error) {
     struct cuda_device *device = stream->device;
     struct cuda_code *code = launch->kernel->loaded;
-    uint32_t threads = launch->group[0] * launch->group[1] * launch->group[2];
-    uint32_t dynamic = launch->threadgroup_bytes > code->static_bytes
-                           ? launch->threadgroup_bytes - code->static_bytes
-                           : 0;
+    const struct cuda_group group = group_of(stream, launch, code);
     cu_result result = CU_SUCCESS;
     ingot_status status = check_grid(device, launch, code, error);
     if (status == INGOT_OK) {
-        status = launch_block(stream, launch, code, threads, dynamic, &result, error);
+        status = launch_block(stream, launch, code, group, &result, error);
     }
     if (status != INGOT_OK) {
         return status;
@@ -292,7 +319,7 @@ ingot_status cuda_launch(struct cuda_stream *stream, const struct ig_launch *lau
                          "kernel \"%s\": the launch of %u x %u x %u groups of %u threads with %u "
                          "bytes of dynamic threadgroup memory failed",
                          code->kernel, launch->groups[0], launch->groups[1], launch->groups[2],
-                         threads, dynamic);
+                         group.threads, group.dynamic);
     }
     bool is_captured =
         (code->log || code->stop || device->is_blocking) && cuda_stream_is_recorded(stream);

@@ -1,5 +1,6 @@
 /* Streams of the CUDA device: the driver's own, or one of another library that is wrapped. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "runtime/cuda/cuda.h"
 
@@ -164,6 +165,10 @@ ingot_status cuda_stream_copy(void *handle, ingot_buffer *source, uint64_t sourc
     struct cuda_stream *stream = handle;
     struct cuda_scope scope;
     ingot_status status;
+    if (source->is_host || destination->is_host) {
+        return cuda_host_copy(stream, source, source_offset, destination, destination_offset,
+                              length, error);
+    }
     if (!cuda_stream_begin(stream, &scope, &status, error)) {
         return status;
     }
@@ -178,6 +183,13 @@ ingot_status cuda_stream_fill(void *handle, ingot_buffer *buffer, uint64_t offse
     struct cuda_stream *stream = handle;
     struct cuda_scope scope;
     ingot_status status;
+    if (buffer->is_host) {
+        status = cuda_stream_wait(stream, error);
+        if (status == INGOT_OK) {
+            memset((char *)buffer->contents + offset, value, length);
+        }
+        return status;
+    }
     if (!cuda_stream_begin(stream, &scope, &status, error)) {
         return status;
     }

@@ -73,6 +73,7 @@ enum { /* function attributes */
 };
 enum { /* pointer attributes, and the values of the first */
        CU_POINTER_MEMORY_TYPE = 2,
+       CU_POINTER_IS_MANAGED = 8,
        CU_POINTER_DEVICE_ORDINAL = 9,
        CU_MEMORY_HOST = 1,
 };
@@ -164,6 +165,10 @@ typedef struct {
 #define CUDA_DRIVER_OPTIONAL_FUNCTIONS(X)                                                          \
     X(memory_allocate_managed, "cuMemAllocManaged",                                                \
       (cu_pointer * pointer, size_t bytes, unsigned flags))                                        \
+    X(host_register, "cuMemHostRegister_v2", (void *memory, size_t bytes, unsigned flags))         \
+    X(host_unregister, "cuMemHostUnregister", (void *memory))                                      \
+    X(host_pointer, "cuMemHostGetDevicePointer_v2",                                                \
+      (cu_pointer * pointer, void *memory, unsigned flags))                                        \
     X(launch_with, "cuLaunchKernelEx",                                                             \
       (const cu_launch_config *config, cu_function function, void **parameters, void **extra))
 

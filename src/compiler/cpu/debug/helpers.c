@@ -146,8 +146,10 @@ ingot_status igd_make_helpers(struct igc_kernel *kernel, const LLVMValueRef *bui
         status = add_helper(&helpers, table, builtins[i]);
     }
     if (!status) {
-        status = igv_lower_tiles(helpers.module, helpers.machine,
-                                 (const struct igv_target *)kernel->target, kernel->error);
+        bool uses_units = false; /* stays so: there is no struct ingot_cpu_kernel */
+        status =
+            igv_lower_tiles(helpers.module, helpers.machine,
+                            (const struct igv_target *)kernel->target, &uses_units, kernel->error);
     }
     if (!status) {
         status = igc_stage(helpers.module, helpers.machine, "helpers", cleanup, kernel->error);

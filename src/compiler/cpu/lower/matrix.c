@@ -188,13 +188,16 @@ void igl_matrix_multiply(struct igv_emit *emit, LLVMValueRef call) {
 struct place {
     LLVMTypeRef element;
     LLVMValueRef address, stride, transpose; /* uniform scalars */
+    bool pairs;                              /* rows lie two by two */
 };
 
 static struct place place_of(struct igv_emit *emit, LLVMValueRef call, LLVMTypeRef element) {
     return (struct place){.element = element,
                           .address = igl_uniform(emit, igl_operand(call, 0)),
                           .stride = igl_uniform(emit, igl_operand(call, 1)),
-                          .transpose = igl_uniform(emit, igl_operand(call, 2))};
+                          .transpose = igl_uniform(emit, igl_operand(call, 2)),
+                          .pairs = igi_is_call_of(call, IGI_simdgroup_load_pairs_device_b16) ||
+                                   igi_is_call_of(call, IGI_simdgroup_load_pairs_threadgroup_b16)};
 }
 
 /* The addresses of the lanes' elements, for a transposition that is only known at run time. */
@@ -210,6 +213,12 @@ static LLVMValueRef element_addresses(struct igv_emit *emit, const struct place 
     LLVMValueRef column = LLVMConstVector(columns, emit->lanes);
     LLVMValueRef major = LLVMBuildSelect(builder, place->transpose, column, row, "");
     LLVMValueRef minor = LLVMBuildSelect(builder, place->transpose, row, column, "");
+    if (place->pairs) {
+        LLVMValueRef one = igv_splat(emit, igv_u64(emit, 1));
+        minor = LLVMBuildAdd(builder, LLVMBuildShl(builder, minor, one, ""),
+                             LLVMBuildAnd(builder, major, one, ""), "");
+        major = LLVMBuildLShr(builder, major, one, "");
+    }
     LLVMValueRef index = LLVMBuildMul(builder, major, igv_splat(emit, place->stride), "");
     index = LLVMBuildAdd(builder, index, minor, "");
     return LLVMBuildGEP2(builder, place->element, place->address, &index, 1, "");
@@ -251,7 +260,9 @@ void igl_matrix_load(struct igv_emit *emit, LLVMValueRef call) {
     uint64_t number;
     if (LLVMIsAConstantInt(place.transpose)) {
         LLVMValueRef args[] = {place.address, place.stride, place.transpose};
-        enum igi_builtin load = place.element == emit->i16 ? IGI_tile_load_b16 : IGI_tile_load_b32;
+        enum igi_builtin load = place.pairs                  ? IGI_tile_load_pairs
+                                : place.element == emit->i16 ? IGI_tile_load_b16
+                                                             : IGI_tile_load_b32;
         LLVMValueRef tile = call_tile(emit, load, tile_type(emit, place.element), args, 3);
         define_element(emit, call, which, tile);
         return;

@@ -300,7 +300,7 @@ bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct ig
     if (!left || !right || left->element != right->element ||
         LLVMGetOperand(left->call, 1) != LLVMGetOperand(right->call, 1) ||
         LLVMGetOperand(left->call, 2) != LLVMGetOperand(right->call, 2) ||
-        !LLVMIsNull(LLVMGetOperand(left->call, 2))) {
+        !LLVMIsNull(LLVMGetOperand(left->call, 2)) || igt_is_paired(left) || igt_is_paired(right)) {
         return false;
     }
     struct address a = address_of(pass, LLVMGetOperand(left->call, 0));
@@ -311,7 +311,7 @@ bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct ig
 
 /* ---- products that are emitted together ------------------------------------------------------ */
 /* May memory that tiles were loaded from be another after it? */
-static bool may_write(LLVMValueRef instruction) {
+bool igt_may_write(LLVMValueRef instruction) {
     if (LLVMIsAStoreInst(instruction) || LLVMIsAAtomicRMWInst(instruction) ||
         LLVMIsAAtomicCmpXchgInst(instruction)) {
         return true;
@@ -333,6 +333,20 @@ static bool may_write(LLVMValueRef instruction) {
     default:
         return igi_intrinsic_flags_of(instruction) & IGI_I_COPIES;
     }
+}
+
+LLVMBasicBlockRef igt_only_predecessor(LLVMBasicBlockRef block) {
+    LLVMBasicBlockRef from = NULL;
+    igi_each_use(use, LLVMBasicBlockAsValue(block)) {
+        LLVMValueRef user = LLVMGetUser(use);
+        LLVMBasicBlockRef there =
+            LLVMIsATerminatorInst(user) ? LLVMGetInstructionParent(user) : NULL;
+        if (!there || (from && there != from)) {
+            return NULL;
+        }
+        from = there;
+    }
+    return from;
 }
 
 enum { MAX_READERS = 8 * IGT_MAX_MEMBERS };
@@ -424,7 +438,7 @@ static void find_members(struct igt_pass *pass, struct finding *finding, LLVMVal
             add_member(finding, tile);
         } else if (reads && is_operation(i) && finding->reader_count < MAX_READERS) {
             finding->readers[finding->reader_count++] = i;
-        } else if (reads || may_write(i)) {
+        } else if (reads || igt_may_write(i)) {
             return;
         }
     }
@@ -445,7 +459,7 @@ static void move_readers(struct igt_pass *pass, struct finding *finding) {
 /* Loads before the group that nothing was written after. */
 static void find_steady_loads(struct igt_pass *pass, const struct igt_group *group) {
     LLVMValueRef i = LLVMGetPreviousInstruction(group->after);
-    for (; i && !may_write(i); i = LLVMGetPreviousInstruction(i)) {
+    for (; i && !igt_may_write(i); i = LLVMGetPreviousInstruction(i)) {
         struct igt_tile *tile = is_load(i) ? igt_tile_of_call(pass, i) : NULL;
         if (tile) {
             tile->steady_for = group->number;
@@ -524,6 +538,7 @@ static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     find_chains(group, &finding);
     group->pairs = igt_can_pair(pass, group);
     igt_pair_columns(pass, group);
+    group->units_of_cpu = igt_can_use_units(pass, group);
     return true;
 }
 
@@ -662,6 +677,7 @@ static bool lower_function(struct igt_pass *pass) {
     if (!find_all(pass)) {
         return false;
     }
+    igt_keep_sums(pass);
     igt_make_phis(pass);
     emit_calls(pass);
     erase_stores(pass->emit.function);
@@ -695,7 +711,8 @@ static ingot_status run_passes(LLVMModuleRef module, LLVMTargetMachineRef machin
 }
 
 ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                             const struct igv_target *target, struct ig_error *error) {
+                             const struct igv_target *target, bool *uses_units,
+                             struct ig_error *error) {
     bool any = false, good = true;
     igi_each_function(f, module) {
         any = any || has_tiles(f);
@@ -725,6 +742,7 @@ ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
                                 .registers = 2 * target->chunks};
         set_types(&pass.emit);
         good = lower_function(&pass);
+        *uses_units |= pass.uses_units;
         LLVMDisposeBuilder(pass.emit.builder);
         ig_arena_free(&pass.arena);
     }

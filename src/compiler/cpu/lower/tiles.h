@@ -51,9 +51,12 @@ struct igt_tile {
     LLVMValueRef rows[IGT_SIDE];
     struct igt_group *group;   /* of a product */
     struct igt_tile *extended; /* of a product: the member of its group that adds to it */
+    unsigned searched;         /* the last search that came by (tiles_pairs.c) */
     unsigned steady_for;       /* of a load: the group at which memory still holds the tile */
     LLVMValueRef copy;         /* on the stack, made for the group `copied_for` */
     unsigned copied_for;
+    LLVMValueRef stored_by; /* of a product: the store that matrix units have made */
+    bool is_kept; /* of a phi: a sum that stays in the matrix units' registers (tiles_units.c) */
     struct igt_tile *hash_next, *next;
 };
 
@@ -61,9 +64,12 @@ struct igt_tile {
 struct igt_group {
     unsigned number; /* from 1 */
     bool emitted;
-    bool pairs;         /* of bfloat only, two of k at a time (tiles_pairs.c) */
-    LLVMValueRef after; /* the instruction behind the last call */
-    LLVMValueRef last;  /* what was emitted for it last */
+    bool pairs;        /* of bfloat only, two of k at a time (tiles_pairs.c) */
+    bool units_of_cpu; /* the same, by matrix units (tiles_units.c); and of a block that is a loop:
+                        */
+    LLVMBasicBlockRef before_loop, behind_loop; /* sums stay in registers between these */
+    LLVMValueRef after;                         /* the instruction behind the last call */
+    LLVMValueRef last;                          /* what was emitted for it last */
     unsigned chain_count, row_count, unit_count;
     struct igt_tile **chains; /* the first product of each; `extended` leads on */
     unsigned *rows;           /* of a chain: which left sides it has … */
@@ -71,9 +77,10 @@ struct igt_group {
     unsigned (*units)[2];     /* columns that share vectors; IGT_NO_COLUMN: only one */
     struct igt_group *next;
 };
-#define IGT_NO_COLUMN (~0u)
+#define IGT_NO_COLUMN  (~0u)
+#define IGT_LINE_BYTES 64 /* of a matrix unit's registers, which have 16 lines */
 
-enum { IGT_BUCKETS = 1024 };
+enum { IGT_BUCKETS = 1024, IGT_ROOMS = 64 };
 
 struct igt_pass {
     struct igv_emit emit;
@@ -85,6 +92,9 @@ struct igt_pass {
     struct igt_group *first_group, **last_group;
     unsigned group_count;
     unsigned current_group; /* the number of the one being emitted, or 0 */
+    unsigned searches;
+    bool uses_units;
+    LLVMValueRef rooms[IGT_ROOMS]; /* on the stack: what matrix units read and write */
 };
 
 /* The tile in these registers. NULL only when memory ran out. */
@@ -96,6 +106,10 @@ struct igt_tile *igt_chain_at(const struct igt_group *group, unsigned row, unsig
 bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right);
 /* A load under casts that change nothing. */
 struct igt_tile *igt_loaded(struct igt_tile *tile);
+/* May memory that tiles were loaded from be another after it? */
+bool igt_may_write(LLVMValueRef instruction);
+/* The block that alone leads to this one, or NULL. */
+LLVMBasicBlockRef igt_only_predecessor(LLVMBasicBlockRef block);
 /* The tile under casts that change nothing. */
 struct igt_tile *igt_under_casts(struct igt_tile *tile);
 
@@ -110,7 +124,7 @@ void igt_find_phi_partners(struct igt_pass *pass);
 /* The tile of bfloat, as 16 bits, that this one is as floats; or NULL. */
 struct igt_tile *igt_narrow(const struct igt_pass *pass, const struct igt_tile *tile);
 /* Can all products of a group with chains be made of pairs, here? */
-bool igt_can_pair(const struct igt_pass *pass, const struct igt_group *group);
+bool igt_can_pair(struct igt_pass *pass, const struct igt_group *group);
 bool igt_pair_needs_copy(const struct igt_pass *pass, struct igt_tile *narrow);
 /* Elements k and k + 1 of a row, as one of 32 bits. */
 LLVMValueRef igt_pair_left(struct igt_pass *pass, const struct igt_tile *left, unsigned row,
@@ -121,6 +135,29 @@ LLVMValueRef igt_pair_right(struct igt_pass *pass, const struct igt_tile *left,
 LLVMValueRef igt_pair_product(struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
                               LLVMValueRef sum);
 
+/* ---- tiles_address.c ------------------------------------------------------------------------- */
+/* A sum of products of up to two values: an address or a number of bytes. */
+enum { IGT_TERMS = 12 };
+struct igt_sum {
+    struct igt_term {
+        LLVMValueRef first, second; /* or NULL; in the order of their addresses */
+        int64_t factor;
+    } terms[IGT_TERMS];
+    unsigned count;
+    bool failed; /* too many terms */
+};
+struct igt_sum igt_sum_of(const struct igt_pass *pass, LLVMValueRef value);
+void igt_sum_add(struct igt_sum *sum, const struct igt_sum *other, int64_t factor);
+void igt_sum_add_number(struct igt_sum *sum, int64_t number);
+bool igt_sum_is_zero(const struct igt_sum *sum);
+
+/* ---- tiles_units.c --------------------------------------------------------------------------- */
+/* Can the products of a group with chains and columns be made by the CPU's matrix units? */
+bool igt_can_use_units(const struct igt_pass *pass, const struct igt_group *group);
+/* Finds loops through which the sums of such groups stay in registers. */
+void igt_keep_sums(struct igt_pass *pass);
+void igt_emit_on_units(struct igt_pass *pass, struct igt_group *group);
+
 /* ---- tiles_emit.c ---------------------------------------------------------------------------- */
 void igt_place_before(struct igt_pass *pass, LLVMValueRef instruction);
 LLVMValueRef igt_element_address(struct igt_pass *pass, LLVMValueRef call, LLVMTypeRef element,
@@ -130,6 +167,7 @@ LLVMValueRef igt_load_line(struct igt_pass *pass, const struct igt_tile *tile, u
 /* May a row be read from memory at the builder? */
 bool igt_is_steady(const struct igt_pass *pass, const struct igt_tile *tile);
 bool igt_is_transposed(const struct igt_tile *load);
+bool igt_is_paired(const struct igt_tile *load);
 /* A row of a tile, or of two side by side. */
 LLVMValueRef igt_unit_row(struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right,
                           unsigned row);

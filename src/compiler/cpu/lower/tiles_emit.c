@@ -70,9 +70,29 @@ static void transpose(struct igt_pass *pass, LLVMValueRef rows[IGT_SIDE]) {
     }
 }
 
-static void load_rows(struct igt_pass *pass, struct igt_tile *tile) {
+bool igt_is_paired(const struct igt_tile *load) {
+    return igi_is_call_of(load->call, IGI_tile_load_pairs);
+}
+
+/* Rows that lie two by two: every other element of a line. */
+static void load_paired_rows(struct igt_pass *pass, struct igt_tile *tile) {
     for (unsigned r = 0; r < IGT_SIDE; r++) {
-        tile->rows[r] = igt_load_line(pass, tile, r, IGT_SIDE);
+        unsigned indices[IGT_SIDE];
+        for (unsigned i = 0; i < IGT_SIDE; i++) {
+            indices[i] = 2 * i + r % 2;
+        }
+        LLVMValueRef line = igt_load_line(pass, tile, r / 2, 2 * IGT_SIDE);
+        tile->rows[r] = shuffle(pass, line, LLVMGetPoison(LLVMTypeOf(line)), indices, IGT_SIDE);
+    }
+}
+
+static void load_rows(struct igt_pass *pass, struct igt_tile *tile) {
+    if (igt_is_paired(tile)) {
+        load_paired_rows(pass, tile);
+    } else {
+        for (unsigned r = 0; r < IGT_SIDE; r++) {
+            tile->rows[r] = igt_load_line(pass, tile, r, IGT_SIDE);
+        }
     }
     if (!LLVMIsNull(LLVMGetOperand(tile->call, 2))) {
         transpose(pass, tile->rows);
@@ -94,7 +114,7 @@ static void load_rows_in_place(struct igt_pass *pass, struct igt_tile *tile) {
 
 bool igt_is_steady(const struct igt_pass *pass, const struct igt_tile *tile) {
     return tile->kind == IGT_LOADED && pass->current_group &&
-           tile->steady_for == pass->current_group;
+           tile->steady_for == pass->current_group && !igt_is_paired(tile);
 }
 
 bool igt_is_transposed(const struct igt_tile *load) {
@@ -224,7 +244,7 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
 /* ---- phis and the lanes ---------------------------------------------------------------------- */
 void igt_make_phis(struct igt_pass *pass) {
     for (struct igt_tile *t = pass->first_tile; t; t = t->next) {
-        if (t->kind != IGT_PHI || (t->partner && t->half)) {
+        if (t->kind != IGT_PHI || t->is_kept || (t->partner && t->half)) {
             continue;
         }
         LLVMTypeRef type = LLVMVectorType(t->element, t->partner ? 2 * IGT_SIDE : IGT_SIDE);
@@ -245,7 +265,7 @@ static struct igt_tile *incoming_from(const struct igt_tile *phi, LLVMBasicBlock
 
 void igt_fill_phis(struct igt_pass *pass) {
     for (struct igt_tile *t = pass->first_tile; t; t = t->next) {
-        if (t->kind != IGT_PHI || (t->partner && t->half)) {
+        if (t->kind != IGT_PHI || t->is_kept || (t->partner && t->half)) {
             continue;
         }
         for (unsigned n = 0; n < LLVMCountIncoming(t->registers[0]); n++) {
@@ -526,9 +546,13 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     igt_place_before(pass, group->after);
     pass->current_group = group->number;
     group->emitted = true;
-    copy_left_sides(pass, group);
-    emit_blocks(pass, group);
-    group->last = LLVMGetPreviousInstruction(group->after);
+    if (group->units_of_cpu) {
+        igt_emit_on_units(pass, group);
+    } else {
+        copy_left_sides(pass, group);
+        emit_blocks(pass, group);
+        group->last = LLVMGetPreviousInstruction(group->after);
+    }
     LLVMDisposeBuilder(pass->emit.builder);
     pass->emit.builder = builder;
     pass->current_group = current;
@@ -541,7 +565,7 @@ void igt_emit_store(struct igt_pass *pass, LLVMValueRef call) {
         registers[i] = LLVMGetOperand(call, 3 + i);
     }
     struct igt_tile *tile = igt_tile_of(pass, registers);
-    if (!tile) {
+    if (!tile || igt_under_casts(tile)->stored_by == call) {
         return;
     }
     igt_place_before(pass, call);

@@ -24,6 +24,7 @@ struct igv_target {
     unsigned chunks;   /* 32 / lanes; 1: a SIMD-group runs in turns (turns.c) */
     bool bit_masks;    /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
     bool bfloat_pairs; /* vdpbf16ps: tiles of bfloat are multiplied two of k at a time */
+    bool matrix_units; /* tdpbf16ps: so are groups of them, 16 by 16 by 32 at a time */
     bool is_x86;       /* masked accesses have instructions, half only conversions */
     bool is_aarch64;   /* it picks lanes of up to four registers by tbl */
     const struct igv_lowerings *lowerings; /* of built-ins and atomics: cpu/lower/ (emit.h) */
@@ -53,8 +54,11 @@ struct igv_result {
 ingot_status igv_vectorise(struct ig_arena *arena, const struct igv_request *request,
                            struct igv_result *result, struct ig_error *error);
 /* Makes code of the simdgroup_matrix calls that igv_vectorise left in the module's functions; slots
- * become SSA values on the way. In cpu/lower/tiles.c. */
+ * become SSA values on the way. *uses_units becomes true where that needs
+ * INGOT_CPU_KERNEL_MATRIX_UNITS: only in a module that has a struct ingot_cpu_kernel. In
+ * cpu/lower/tiles.c. */
 ingot_status igv_lower_tiles(LLVMModuleRef module, LLVMTargetMachineRef machine,
-                             const struct igv_target *target, struct ig_error *error);
+                             const struct igv_target *target, bool *uses_units,
+                             struct ig_error *error);
 
 #endif

@@ -344,7 +344,8 @@ static ingot_status run_compiler(const struct compilation *compilation, bool as_
                                  .inside = igc_bundled_inside(options->clang),
                                  .input = compilation->cpp,
                                  .input_size = compilation->size,
-                                 .seconds = options->limits.seconds,
+                                 .seconds = (double)IG_COMPILE_CLOCK * options->limits.seconds,
+                                 .processor_seconds = options->limits.seconds,
                                  .memory = (size_t)8 << 30};
     return ig_process_run(&process, result, error);
 }

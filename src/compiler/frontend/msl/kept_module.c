@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/cache.h"
 #include "base/hash.h"
@@ -25,6 +26,11 @@ void igc_kept_module_key(const struct igc_options *options, const char *pch, con
     ig_hash_string(&hash, options->source_name);
     ig_hash_u64(&hash, options->for_debuggers);
     ig_hash_string(&hash, options->root ? options->root : "");
+    char *folder = options->for_debuggers ? getcwd(NULL, 0) : NULL;
+    if (folder) { /* what names of files are relative to */
+        ig_hash_string(&hash, folder);
+        free(folder);
+    }
     ig_hash_u64(&hash, size);
     ig_hash_bytes(&hash, cpp, size);
     ig_hash_end(&hash, digest);

@@ -228,7 +228,8 @@ ingot_status igc_preprocess(struct ig_arena *arena, const struct igc_options *op
                                  .inside = igc_bundled_inside(options->clang),
                                  .input = input.data,
                                  .input_size = input.size,
-                                 .seconds = options->limits.seconds};
+                                 .seconds = (double)IG_COMPILE_CLOCK * options->limits.seconds,
+                                 .processor_seconds = options->limits.seconds};
     ingot_status status = igc_check_includes(arena, options, source, size, error);
     if (status) {
         ig_text_free(&input);

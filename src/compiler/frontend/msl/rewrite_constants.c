@@ -235,6 +235,84 @@ static void read_type(const struct igc_token *token, struct ig_constant *info) {
     }
 }
 
+/* A type and what may stand beside it: `static constant vec<uint, 2>`, `unsigned short`. The
+ * last name that is no type of Metal's, if there is none of those, is *unknown. */
+static void read_words(const struct igc_tokens *tokens, size_t first, size_t end,
+                       struct ig_constant *info, size_t *unknown) {
+    bool is_unsigned = false;
+    uint32_t components = 0;
+    for (size_t i = first; i < end; i++) {
+        const struct igc_token *token = igc_at(tokens, i);
+        if (token->kind == IGC_IDENTIFIER) {
+            is_unsigned |= igc_is(token, "unsigned");
+            *unknown = token->word == IGC_W_NONE ? i : *unknown;
+            read_type(token, info);
+        } else if (token->kind == IGC_NUMBER && igc_word_at(tokens, i - 1) == IGC_W_COMMA &&
+                   token->size == 1 && *token->text >= '2' && *token->text <= '4') {
+            components = (uint32_t)(*token->text - '0');
+        }
+    }
+    if (info->scalar && is_unsigned && info->scalar % 2 == 0 && info->scalar < INGOT_SCALAR_F16) {
+        info->scalar++;
+    }
+    if (info->scalar && components) {
+        info->size = info->size * (components == 3 ? 4 : components);
+        info->components = components;
+    }
+}
+
+/* What a name stands for: `using N = …;`, `typedef … N;`, `enum N : …`. *end is 0 for an enum
+ * without a type. */
+static bool find_alias(const struct igc_tokens *tokens, size_t name, size_t *first, size_t *end) {
+    char text[128];
+    const struct igc_token *token = igc_at(tokens, name);
+    if (token->size >= sizeof text) {
+        return false;
+    }
+    memcpy(text, token->text, token->size);
+    text[token->size] = 0;
+    for (size_t i = 1; i < name; i++) {
+        enum igc_word before = igc_word_at(tokens, i - 1), after = igc_word_at(tokens, i + 1);
+        if (igc_at(tokens, i)->kind != IGC_IDENTIFIER || !igc_is(igc_at(tokens, i), text)) {
+            continue;
+        }
+        bool is_enum = before == IGC_W_ENUM || ((before == IGC_W_CLASS || before == IGC_W_STRUCT) &&
+                                                i > 1 && igc_word_at(tokens, i - 2) == IGC_W_ENUM);
+        enum igc_word stop = is_enum ? IGC_W_OPEN_BRACE : IGC_W_SEMICOLON;
+        *first = i + 2;
+        for (*end = *first; *end < name && igc_word_at(tokens, *end) != stop;) {
+            ++*end;
+        }
+        if (is_enum || (before == IGC_W_USING && after == IGC_W_ASSIGN)) {
+            *end = is_enum && after != IGC_W_COLON ? 0 : *end;
+            return true;
+        }
+        *first = igc_declaration_start(tokens, i);
+        *end = i;
+        if (after == IGC_W_SEMICOLON && igc_word_at(tokens, *first) == IGC_W_TYPEDEF) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void read_constant_type(const struct igc_tokens *tokens, size_t first, size_t end,
+                               struct ig_constant *info) {
+    for (int depth = 0; depth < 8; depth++) {
+        size_t unknown = SIZE_MAX;
+        read_words(tokens, first, end, info, &unknown);
+        if (info->scalar || unknown == SIZE_MAX || !find_alias(tokens, unknown, &first, &end)) {
+            return;
+        }
+        if (!end) {
+            info->scalar = INGOT_SCALAR_I32;
+            info->components = 1;
+            info->size = 4;
+            return;
+        }
+    }
+}
+
 /* ---- finding -----------------------------------------------------------------------------------
  */
 static bool add_constant(struct igc_rewriter *rewriter,
@@ -286,11 +364,7 @@ static ingot_status read_constant(struct igc_rewriter *rewriter, size_t attribut
     constant.info.name = igc_spelling(rewriter, constant.name, constant.name + 1);
     constant.info.index = (uint32_t)index;
     constant.info.required = 1;
-    for (size_t i = constant.start; i < constant.name; i++) {
-        if (igc_at(tokens, i)->kind == IGC_IDENTIFIER) {
-            read_type(igc_at(tokens, i), &constant.info);
-        }
-    }
+    read_constant_type(tokens, constant.start, constant.name, &constant.info);
     if (!add_constant(rewriter, &constant)) {
         rewriter->out_of_memory = true;
     }
