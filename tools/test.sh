@@ -83,32 +83,41 @@ build_fuzz() { # the parsers, and of the library what they need: one operation
 }
 
 fuzz_one() { # fuzz_one TARGET
-    local name seeds=()
+    local name seeds=() log
     name=$(basename "$1")
+    log=build/test-logs/$name.log
     mkdir -p "build-fuzz/corpus/$name"
+    rm -f "build-fuzz/$name"-*
     [ -d "tests/fuzz/seeds/$name" ] && seeds=("tests/fuzz/seeds/$name")
     echo "$name, $fuzz_seconds s"
     INGOT_AIR_LIBRARY=$PWD/build/share/ingot/air.bc "$1" -max_total_time="$fuzz_seconds" -timeout=10 -rss_limit_mb=4096 -verbosity=0 -print_final_stats=1 \
-        -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" ||
-        { echo "failed: $name" && false; }
+        -artifact_prefix="build-fuzz/$name-" "build-fuzz/corpus/$name" "${seeds[@]}" >"$log" 2>&1
+}
+
+# What a target found, with the input: the run that found it may not find it again.
+show_found() { # show_found TARGET
+    local name input
+    name=$(basename "$1")
+    echo "failed: $name"
+    grep -v '^stat::\|^"\|^#####' "build/test-logs/$name.log" | head -n 60
+    for input in "build-fuzz/$name"-*; do
+        [ ! -f "$input" ] || { echo "$input, in base64:" && head -c 6000 "$input" | base64; }
+    done
 }
 
 fuzz() { # as many at once as there are processors
-    local target process good=true count=0 processes=()
+    local target i good=true targets=() processes=()
     for target in build-fuzz/bin/fuzz_*; do
         [ -x "$target" ] || continue
+        [ ${#processes[@]} -lt "$jobs" ] || wait "${processes[${#processes[@]} - jobs]}"
         fuzz_one "$target" &
+        targets+=("$target")
         processes+=($!)
-        count=$((count + 1))
-        if [ ${#processes[@]} -ge "$jobs" ]; then
-            wait "${processes[0]}" || good=false
-            processes=("${processes[@]:1}")
-        fi
     done
-    for process in "${processes[@]}"; do
-        wait "$process" || good=false
+    for i in "${!processes[@]}"; do
+        wait "${processes[i]}" || { good=false && show_found "${targets[i]}"; }
     done
-    [ "$count" -gt 0 ] && $good
+    [ ${#processes[@]} -gt 0 ] && $good
 }
 
 build_clang() { # for its warnings, which come from the front end, but for a few

@@ -206,7 +206,7 @@ static ingot_status read_codes(struct reader *r, uint32_t count, struct ig_code 
                        codes[i].target, size, offset, r->size);
         }
         const uint32_t unpacked = get_u32(p + 4);
-        if (unpacked / MOST_UNPACKED > size) {
+        if (unpacked > size * MOST_UNPACKED) {
             return BAD(r,
                        "the archive's code for %s is said to have %u bytes, more than %" PRIu64
                        " packed ones can be",

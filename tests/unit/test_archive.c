@@ -186,6 +186,29 @@ static void test_packed(void) {
     free(text);
 }
 
+/* Nothing is packed, and yet it is said to become something. */
+static void test_nothing_packed(void) {
+    const struct ig_code nothing = {.target = "sm_90", .bytes = "", .size = 0};
+    const struct ig_variant variant = {
+        .kernel = "k", .constants = "", .code_count = 1, .codes = &nothing};
+    const struct ig_archive archive = {.variant_count = 1, .variants = &variant};
+    const size_t record = IG_HEADER_BYTES + IG_ROOT_BYTES + IG_VARIANT_BYTES;
+    struct ig_arena arena = {0};
+    struct ig_archive a;
+    struct ig_error error = {0};
+    void *bytes;
+    size_t size;
+    CHECK(!ig_archive_write(&archive, &bytes, &size, &error));
+    CHECK(!ig_archive_read(&arena, bytes, size, &a, &error) && !a.variants[0].codes[0].size);
+    ((uint8_t *)bytes)[record + 4] = 38; /* bytes once unpacked */
+    sign(bytes, size);
+    CHECK(ig_archive_read(&arena, bytes, size, &a, &error) == INGOT_BAD_ARCHIVE);
+    CHECK(strstr(ig_error_text(&error), "sm_90 is said to have 38 bytes, more than 0 packed"));
+    ig_error_clear(&error);
+    ig_arena_free(&arena);
+    free(bytes);
+}
+
 int main(void) {
     void *bytes, *again;
     size_t size, again_size;
@@ -199,6 +222,7 @@ int main(void) {
     test_changed(bytes, size);
     test_message(bytes, size);
     test_packed();
+    test_nothing_packed();
     struct ig_archive nothing = {0};
     CHECK(!ig_archive_write(&nothing, &again, &again_size, &error));
     struct ig_arena arena = {0};
