@@ -122,7 +122,7 @@ bool igt_is_transposed(const struct igt_tile *load) {
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-static LLVMValueRef filled(struct igt_pass *pass, const struct igt_tile *tile, unsigned width) {
+LLVMValueRef igt_filled(struct igt_pass *pass, const struct igt_tile *tile, unsigned width) {
     LLVMValueRef vector = tile->registers[0];
     if (LLVMIsConstant(vector)) {
         LLVMValueRef elements[2 * IGT_SIDE];
@@ -149,9 +149,8 @@ static LLVMValueRef row_of_lanes(struct igt_pass *pass, const LLVMValueRef *regi
     return igl_part(&pass->emit, rows, (row - first) * IGT_SIDE, IGT_SIDE);
 }
 
-/* The tile's operation on vectors of another width. */
-static LLVMValueRef operate(struct igt_pass *pass, const struct igt_tile *tile,
-                            LLVMValueRef *operands, unsigned width) {
+LLVMValueRef igt_operate(struct igt_pass *pass, const struct igt_tile *tile, LLVMValueRef *operands,
+                         unsigned width) {
     LLVMBuilderRef builder = pass->emit.builder;
     LLVMValueRef like = tile->registers[0], result;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(like);
@@ -170,8 +169,7 @@ static LLVMValueRef operate(struct igt_pass *pass, const struct igt_tile *tile,
     return result;
 }
 
-/* Products of other blocks may not be there yet. */
-static void need_group(struct igt_pass *pass, const struct igt_tile *tile) {
+void igt_need_group(struct igt_pass *pass, const struct igt_tile *tile) {
     if (tile->kind == IGT_PRODUCT && !tile->group->emitted) {
         igt_emit_group(pass, tile->group);
     }
@@ -180,7 +178,7 @@ static void need_group(struct igt_pass *pass, const struct igt_tile *tile) {
 static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigned row) {
     switch (tile->kind) {
     case IGT_FILL:
-        return filled(pass, tile, IGT_SIDE);
+        return igt_filled(pass, tile, IGT_SIDE);
     case IGT_LOADED:
         if (igt_is_steady(pass, tile) && !igt_is_transposed(tile)) {
             return igt_load_line(pass, tile, row, IGT_SIDE);
@@ -189,9 +187,9 @@ static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigne
         return tile->rows[row];
     case IGT_PRODUCT:
     case IGT_PHI: {
-        need_group(pass, tile);
+        igt_need_group(pass, tile);
         if (!tile->partner) {
-            return tile->rows[row];
+            return tile->in_squares ? igt_row_of_squares(pass, tile, row) : tile->rows[row];
         }
         struct igt_tile *first = tile->half ? tile->partner : tile;
         return igl_part(&pass->emit, first->rows[row], tile->half * IGT_SIDE, IGT_SIDE);
@@ -201,7 +199,7 @@ static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigne
         for (int o = 0; o < LLVMGetNumOperands(tile->registers[0]); o++) {
             operands[o] = row_of(pass, tile->operands[o], row);
         }
-        return operate(pass, tile, operands, IGT_SIDE);
+        return igt_operate(pass, tile, operands, IGT_SIDE);
     }
     default:
         return row_of_lanes(pass, tile->registers, row);
@@ -219,12 +217,12 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
                                 struct igt_tile *right, unsigned row) {
     if (left->partner == right && left->half == 0 &&
         (left->kind == IGT_PHI || left->kind == IGT_PRODUCT)) {
-        need_group(pass, left);
+        igt_need_group(pass, left);
         return left->rows[row];
     }
     if (left->kind == IGT_FILL && right->kind == IGT_FILL &&
         left->registers[0] == right->registers[0]) {
-        return filled(pass, left, 2 * IGT_SIDE);
+        return igt_filled(pass, left, 2 * IGT_SIDE);
     }
     if (igt_is_steady(pass, left) && igt_is_steady(pass, right) &&
         igt_is_beside(pass, left, right)) {
@@ -235,7 +233,7 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
         for (int o = 0; o < LLVMGetNumOperands(left->registers[0]); o++) {
             operands[o] = wide_row_of(pass, left->operands[o], right->operands[o], row);
         }
-        return operate(pass, left, operands, 2 * IGT_SIDE);
+        return igt_operate(pass, left, operands, 2 * IGT_SIDE);
     }
     LLVMValueRef a = row_of(pass, left, row);
     return igl_join(&pass->emit, a, row_of(pass, right, row));
@@ -273,10 +271,11 @@ void igt_fill_phis(struct igt_pass *pass) {
             LLVMValueRef earlier = igv_earlier_incoming(t->rows[0], from);
             igt_place_before(pass, LLVMGetBasicBlockTerminator(from));
             for (unsigned r = 0; r < IGT_SIDE; r++) {
-                LLVMValueRef value = earlier      ? igv_earlier_incoming(t->rows[r], from)
-                                     : t->partner ? wide_row_of(pass, t->incoming[n],
-                                                                incoming_from(t->partner, from), r)
-                                                  : row_of(pass, t->incoming[n], r);
+                LLVMValueRef value = earlier         ? igv_earlier_incoming(t->rows[r], from)
+                                     : t->in_squares ? igt_square_pair(pass, t->incoming[n], r)
+                                     : t->partner    ? wide_row_of(pass, t->incoming[n],
+                                                                   incoming_from(t->partner, from), r)
+                                                     : row_of(pass, t->incoming[n], r);
                 LLVMAddIncoming(t->rows[r], &value, &from, 1);
             }
         }
@@ -548,6 +547,9 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     group->emitted = true;
     if (group->units_of_cpu) {
         igt_emit_on_units(pass, group);
+    } else if (group->squares) {
+        igt_emit_squares(pass, group);
+        group->last = LLVMGetPreviousInstruction(group->after);
     } else {
         copy_left_sides(pass, group);
         emit_blocks(pass, group);
