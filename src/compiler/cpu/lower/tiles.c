@@ -539,6 +539,7 @@ static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     const struct igv_target *target = pass->emit.request->target;
     group->pairs = target->bfloat_pairs && igt_is_of_bfloat(pass, group);
     group->squares = target->bfloat_squares && igt_is_of_bfloat(pass, group);
+    group->halves = target->half_products && igt_is_of_half(pass, group);
     igt_pair_columns(pass, group);
     group->units_of_cpu = igt_can_use_units(pass, group);
     return true;

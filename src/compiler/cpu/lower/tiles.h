@@ -149,6 +149,16 @@ LLVMValueRef igt_square_pair(struct igt_pass *pass, struct igt_tile *tile, unsig
 /* A row of a tile that is in squares. */
 LLVMValueRef igt_row_of_squares(struct igt_pass *pass, const struct igt_tile *tile, unsigned row);
 
+/* ---- tiles_halves.c -------------------------------------------------------------------------- */
+/* Are all operands of a group with chains half? */
+bool igt_is_of_half(const struct igt_pass *pass, const struct igt_group *group);
+/* Element k of a row of the left side, as often as a vector has elements. */
+LLVMValueRef igt_half_left(struct igt_pass *pass, const struct igt_tile *left, unsigned row,
+                           unsigned k);
+LLVMValueRef igt_half_right(struct igt_pass *pass, const struct igt_tile *right, unsigned k);
+LLVMValueRef igt_half_product(struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
+                              LLVMValueRef sum);
+
 /* ---- tiles_address.c ------------------------------------------------------------------------- */
 /* A sum of products of up to two values: an address or a number of bytes. */
 enum { IGT_TERMS = 12 };

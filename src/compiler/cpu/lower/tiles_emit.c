@@ -423,11 +423,33 @@ static LLVMValueRef right_row_of(struct igt_pass *pass, const struct cell *cell,
     struct igt_tile *left = cell->left->operands[1];
     struct igt_tile *right = cell->right ? cell->right->operands[1] : NULL;
     if (!known->row || known->left != left || known->right != right) {
+        const struct igt_group *group = cell->left->group;
         *known = (struct right_row){left, right,
-                                    cell->left->group->pairs ? igt_pair_right(pass, left, right, k)
-                                                             : igt_unit_row(pass, left, right, k)};
+                                    group->pairs    ? igt_pair_right(pass, left, right, k)
+                                    : group->halves ? igt_half_right(pass, left, k)
+                                                    : igt_unit_row(pass, left, right, k)};
     }
     return known->row;
+}
+
+/* Of a row of the left side element k; with pairs, the next too; of halves, a vector of it. */
+static LLVMValueRef left_side(struct igt_pass *pass, const struct igt_tile *tile, unsigned row,
+                              unsigned k) {
+    struct igt_tile *left = tile->operands[0];
+    return tile->group->pairs    ? igt_pair_left(pass, left, row, k)
+           : tile->group->halves ? igt_half_left(pass, left, row, k)
+                                 : left_element(pass, left, row, k);
+}
+
+static LLVMValueRef product(struct igt_pass *pass, const struct igt_group *group, LLVMValueRef left,
+                            LLVMValueRef right, LLVMValueRef sum) {
+    if (group->halves) {
+        return igt_half_product(pass, left, right, sum);
+    }
+    left = broadcast(pass, left, LLVMGetVectorSize(LLVMTypeOf(sum)));
+    LLVMValueRef args[] = {left, right, sum};
+    return group->pairs ? igt_pair_product(pass, left, right, sum)
+                        : igl_call(&pass->emit, "llvm.fma", LLVMTypeOf(sum), args, 3);
 }
 
 static void add_products(struct igt_pass *pass, const struct block *block, struct cell *cells,
@@ -444,15 +466,9 @@ static void add_products(struct igt_pass *pass, const struct block *block, struc
             }
             LLVMValueRef right = right_row_of(pass, cell, &rights[u], k);
             if (!element) {
-                element = block->group->pairs ? igt_pair_left(pass, cell->left->operands[0], row, k)
-                                              : left_element(pass, cell->left->operands[0], row, k);
+                element = left_side(pass, cell->left, row, k);
             }
-            LLVMTypeRef sums = LLVMTypeOf(cell->sums[row]);
-            LLVMValueRef left = broadcast(pass, element, LLVMGetVectorSize(sums));
-            LLVMValueRef args[] = {left, right, cell->sums[row]};
-            cell->sums[row] = block->group->pairs
-                                  ? igt_pair_product(pass, left, right, cell->sums[row])
-                                  : igl_call(&pass->emit, "llvm.fma", sums, args, 3);
+            cell->sums[row] = product(pass, block->group, element, right, cell->sums[row]);
         }
     }
 }
@@ -551,7 +567,9 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
         igt_emit_squares(pass, group);
         group->last = LLVMGetPreviousInstruction(group->after);
     } else {
-        copy_left_sides(pass, group);
+        if (!group->halves) {
+            copy_left_sides(pass, group);
+        }
         emit_blocks(pass, group);
         group->last = LLVMGetPreviousInstruction(group->after);
     }
