@@ -1,5 +1,6 @@
 /*
- * Products of bfloat and half on CPUs with matrix units (x86-64-v4-bf16-amx), 32 by 32 by 32 at a
+ * Products of bfloat and half on CPUs with matrix units (x86-64-v4-bf16-amx), bfloat
+ * also with instructions for matrices (aarch64-bf16), 32 by 32 by 32 at a
  * time: the compiler makes four instructions of them. Of halves each block of 32 of k is laid out
  * twice, the upper and the lower parts (common/tile_units.h).
  *

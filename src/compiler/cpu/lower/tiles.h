@@ -56,8 +56,9 @@ struct igt_tile {
     LLVMValueRef copy;         /* on the stack, made for the group `copied_for` */
     unsigned copied_for;
     bool in_squares;         /* of a sum: `rows` are pairs of squares instead (tiles_squares.c) */
-    LLVMValueRef squares[2]; /* of bfloat: the left and the right side's vectors, in memory … */
-    unsigned squares_for[2]; /* … made for this group */
+    unsigned squares_for[2]; /* of bfloat: its vectors as a left and a right side are in memory of
+                              * this group … */
+    unsigned squares_at[2];  /* … so many bytes behind its beginning */
     LLVMValueRef stored_by;  /* of a product: the store that matrix units have made */
     bool is_kept; /* of a phi: a sum that stays in the matrix units' registers (tiles_units.c) */
     struct igt_tile *hash_next, *next;
@@ -72,6 +73,7 @@ struct igt_group {
     bool halves;       /* of half only, which are not made float before (tiles_halves.c) */
     bool units_of_cpu; /* the same, by matrix units (tiles_units.c); and of a block that is a loop:
                         */
+    LLVMValueRef memory;                        /* on the stack, for operands of squares; or NULL */
     LLVMBasicBlockRef before_loop, behind_loop; /* sums stay in registers between these */
     LLVMValueRef after;                         /* the instruction behind the last call */
     LLVMValueRef last;                          /* what was emitted for it last */
@@ -97,6 +99,7 @@ struct igt_pass {
     struct igt_group *first_group, **last_group;
     unsigned group_count;
     unsigned current_group; /* the number of the one being emitted, or 0 */
+    LLVMValueRef operands;  /* the memory of the group being emitted, by another name */
     unsigned searches;
     bool uses_units;
     LLVMValueRef rooms[IGT_ROOMS]; /* on the stack: what matrix units read and write */

@@ -557,6 +557,7 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     }
     LLVMBuilderRef builder = pass->emit.builder;
     unsigned current = pass->current_group;
+    LLVMValueRef operands = pass->operands;
     pass->emit.builder = LLVMCreateBuilderInContext(pass->emit.context);
     igt_place_before(pass, group->after);
     pass->current_group = group->number;
@@ -576,6 +577,7 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     LLVMDisposeBuilder(pass->emit.builder);
     pass->emit.builder = builder;
     pass->current_group = current;
+    pass->operands = operands;
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */

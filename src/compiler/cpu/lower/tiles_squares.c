@@ -87,8 +87,10 @@ static bool joins_squares(const struct igt_tile *phi) {
     return false;
 }
 
+/* LLVM may have made a phi of integers of it. */
 static bool is_sum(const struct igt_pass *pass, const struct igt_tile *tile) {
-    return tile->kind == IGT_PHI && tile->element == pass->emit.f32 && !tile->in_squares;
+    return tile->kind == IGT_PHI && !tile->in_squares &&
+           (tile->element == pass->emit.f32 || tile->element == pass->emit.i32);
 }
 
 void igt_find_square_phis(struct igt_pass *pass) {
@@ -194,14 +196,9 @@ static void make_vectors(struct igt_pass *pass, struct igt_tile *narrow, unsigne
     from_pairs(pass, halves, vectors);
 }
 
-static LLVMValueRef bytes_on(struct igt_pass *pass, LLVMValueRef memory, unsigned bytes) {
-    LLVMValueRef index = igv_u64(&pass->emit, bytes);
-    return LLVMBuildGEP2(pass->emit.builder, pass->emit.i8, memory, &index, 1, "");
-}
-
-static LLVMValueRef vector_place(struct igt_pass *pass, LLVMValueRef memory, unsigned step,
-                                 unsigned n) {
-    return bytes_on(pass, memory, (step * SQUARES + n) * 2 * VECTOR);
+static LLVMValueRef vector_place(struct igt_pass *pass, unsigned at, unsigned step, unsigned n) {
+    LLVMValueRef index = igv_u64(&pass->emit, at + (step * SQUARES + n) * 2 * VECTOR);
+    return LLVMBuildGEP2(pass->emit.builder, pass->emit.i8, pass->operands, &index, 1, "");
 }
 
 static void vectors_of(struct igt_pass *pass, struct igt_tile *narrow, unsigned side, unsigned step,
@@ -212,7 +209,7 @@ static void vectors_of(struct igt_pass *pass, struct igt_tile *narrow, unsigned 
     }
     for (unsigned n = 0; n < SQUARES; n++) {
         vectors[n] = LLVMBuildLoad2(pass->emit.builder, LLVMVectorType(pass->emit.i16, VECTOR),
-                                    vector_place(pass, narrow->squares[side], step, n), "");
+                                    vector_place(pass, narrow->squares_at[side], step, n), "");
         LLVMSetAlignment(vectors[n], 2 * VECTOR);
     }
 }
@@ -229,20 +226,27 @@ static bool is_shared(const struct igt_group *group, unsigned chain, unsigned si
     return false;
 }
 
-/* Memory on the stack; where it is is hidden from LLVM, which would take what is written there for
- * registers' values. */
 static LLVMValueRef stack_memory(struct igt_pass *pass, unsigned bytes) {
-    struct igv_emit *emit = &pass->emit;
-    LLVMBuilderRef builder = LLVMCreateBuilderInContext(emit->context);
-    LLVMPositionBuilderBefore(builder,
-                              LLVMGetFirstInstruction(LLVMGetEntryBasicBlock(emit->function)));
-    LLVMValueRef memory = LLVMBuildAlloca(builder, LLVMArrayType2(emit->i8, bytes), "");
+    LLVMBuilderRef builder = LLVMCreateBuilderInContext(pass->emit.context);
+    LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(pass->emit.function);
+    LLVMPositionBuilderBefore(builder, LLVMGetFirstInstruction(entry));
+    LLVMValueRef memory = LLVMBuildAlloca(builder, LLVMArrayType2(pass->emit.i8, bytes), "");
     LLVMSetAlignment(memory, 64);
     LLVMDisposeBuilder(builder);
+    return memory;
+}
+
+/* Where the group's memory is, hidden from LLVM: or it would take what is written there for
+ * registers' values, and keep an address in a register for each of them. */
+static void name_memory(struct igt_pass *pass, const struct igt_group *group) {
+    struct igv_emit *emit = &pass->emit;
+    LLVMValueRef memory = group->memory;
     LLVMTypeRef type = LLVMFunctionType(emit->ptr, &emit->ptr, 1, false);
     LLVMValueRef hide =
-        LLVMGetInlineAsm(type, "", 0, "=r,0", 4, false, false, LLVMInlineAsmDialectATT, false);
-    return LLVMBuildCall2(emit->builder, type, hide, &memory, 1, "");
+        LLVMGetInlineAsm(type, "", 0, "=r,0", 4, true, false, LLVMInlineAsmDialectATT, false);
+    if (memory) {
+        pass->operands = LLVMBuildCall2(emit->builder, type, hide, &memory, 1, "");
+    }
 }
 
 /* Marks the tiles that are to lie on the stack; returns how many bytes they take. */
@@ -257,7 +261,7 @@ static unsigned give_places(struct igt_pass *pass, const struct igt_group *group
                 struct igt_tile *narrow = igt_narrow(pass, s->operands[side]);
                 if (narrow->squares_for[side] != group->number && bytes < MOST_BYTES) {
                     narrow->squares_for[side] = group->number;
-                    narrow->squares[side] = NULL;
+                    narrow->squares_at[side] = bytes;
                     bytes += TILE_BYTES;
                 }
             }
@@ -266,34 +270,35 @@ static unsigned give_places(struct igt_pass *pass, const struct igt_group *group
     return bytes;
 }
 
-static void keep_vectors(struct igt_pass *pass, struct igt_tile *narrow, unsigned side,
-                         LLVMValueRef memory) {
-    narrow->squares[side] = memory;
+static void keep_vectors(struct igt_pass *pass, struct igt_tile *narrow, unsigned side) {
     for (unsigned step = 0; step < STEPS; step++) {
         LLVMValueRef vectors[SQUARES];
         make_vectors(pass, narrow, side, step, vectors);
         for (unsigned n = 0; n < SQUARES; n++) {
             LLVMValueRef store =
-                LLVMBuildStore(pass->emit.builder, vectors[n], vector_place(pass, memory, step, n));
+                LLVMBuildStore(pass->emit.builder, vectors[n],
+                               vector_place(pass, narrow->squares_at[side], step, n));
             LLVMSetAlignment(store, 2 * VECTOR);
         }
     }
 }
 
-static void keep_shared_sides(struct igt_pass *pass, const struct igt_group *group) {
+static void keep_shared_sides(struct igt_pass *pass, struct igt_group *group) {
     const unsigned bytes = give_places(pass, group);
     if (!bytes) {
         return;
     }
-    LLVMValueRef memory = stack_memory(pass, bytes);
-    unsigned offset = 0;
+    group->memory = stack_memory(pass, bytes);
+    name_memory(pass, group);
+    unsigned kept = 0; /* places were given in this order */
     for (unsigned c = 0; c < group->chain_count; c++) {
-        for (struct igt_tile *s = group->chains[c]; s; s = s->extended) {
-            for (unsigned side = LEFT; side <= RIGHT; side++) {
+        for (unsigned side = LEFT; side <= RIGHT; side++) {
+            for (struct igt_tile *s = group->chains[c]; s; s = s->extended) {
                 struct igt_tile *narrow = igt_narrow(pass, s->operands[side]);
-                if (narrow->squares_for[side] == group->number && !narrow->squares[side]) {
-                    keep_vectors(pass, narrow, side, bytes_on(pass, memory, offset));
-                    offset += TILE_BYTES;
+                if (narrow->squares_for[side] == group->number &&
+                    narrow->squares_at[side] == kept) {
+                    keep_vectors(pass, narrow, side);
+                    kept += TILE_BYTES;
                 }
             }
         }
@@ -335,6 +340,7 @@ static void emit_chain(struct igt_pass *pass, struct igt_tile *chain) {
         sums[slot / 2][slot % 2 * 2] = igl_part(&pass->emit, pair, 0, half);
         sums[slot / 2][slot % 2 * 2 + 1] = igl_part(&pass->emit, pair, half, half);
     }
+    name_memory(pass, chain->group);
     for (struct igt_tile *tile = chain; tile; tile = tile->extended) {
         add_products(pass, tile, sums);
         tile->in_squares = true;
