@@ -55,7 +55,7 @@ enum { MOST_UNROLLED = 3200 };
                .processor = {AARCH64, "generic", "+v8.2a,+fullfp16,+fp16fml,+bf16,+i8mm"},         \
                .backend = &igv_backend,                                                            \
                .is_special = true},                                                                \
-    .is_aarch64 = true, .lowerings = &igl_lowerings, .bfloat_squares = true, .half_products = true
+    .is_aarch64 = true, .lowerings = &igl_lowerings, .arm_matrices = true
 
 enum { LEVELS = 6 };
 

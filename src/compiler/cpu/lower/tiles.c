@@ -538,8 +538,9 @@ static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     find_chains(group, &finding);
     const struct igv_target *target = pass->emit.request->target;
     group->pairs = target->bfloat_pairs && igt_is_of_bfloat(pass, group);
-    group->squares = target->bfloat_squares && igt_is_of_bfloat(pass, group);
-    group->halves = target->half_products && igt_is_of_half(pass, group);
+    group->bytes = target->arm_matrices && igt_is_of_bytes(pass, group);
+    group->squares = group->bytes || (target->arm_matrices && igt_is_of_bfloat(pass, group));
+    group->halves = target->arm_matrices && !group->squares && igt_is_of_half(pass, group);
     igt_pair_columns(pass, group);
     group->units_of_cpu = igt_can_use_units(pass, group);
     return true;

@@ -70,6 +70,7 @@ struct igt_group {
     bool emitted;
     bool pairs;        /* of bfloat only, two of k at a time (tiles_pairs.c) */
     bool squares;      /* of bfloat only, four of k at a time (tiles_squares.c) */
+    bool bytes;        /* squares of 8-bit integers (tiles_bytes.c) */
     bool halves;       /* of half only, which are not made float before (tiles_halves.c) */
     bool units_of_cpu; /* the same, by matrix units (tiles_units.c); and of a block that is a loop:
                         */
@@ -151,6 +152,11 @@ void igt_emit_squares(struct igt_pass *pass, struct igt_group *group);
 LLVMValueRef igt_square_pair(struct igt_pass *pass, struct igt_tile *tile, unsigned slot);
 /* A row of a tile that is in squares. */
 LLVMValueRef igt_row_of_squares(struct igt_pass *pass, const struct igt_tile *tile, unsigned row);
+
+/* ---- tiles_bytes.c --------------------------------------------------------------------------- */
+/* Are all operands of a group with chains loaded bytes? */
+bool igt_is_of_bytes(const struct igt_pass *pass, const struct igt_group *group);
+void igt_emit_bytes(struct igt_pass *pass, struct igt_group *group);
 
 /* ---- tiles_halves.c -------------------------------------------------------------------------- */
 /* Are all operands of a group with chains half? */

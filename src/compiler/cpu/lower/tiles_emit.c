@@ -564,6 +564,9 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     group->emitted = true;
     if (group->units_of_cpu) {
         igt_emit_on_units(pass, group);
+    } else if (group->bytes) {
+        igt_emit_bytes(pass, group);
+        group->last = LLVMGetPreviousInstruction(group->after);
     } else if (group->squares) {
         igt_emit_squares(pass, group);
         group->last = LLVMGetPreviousInstruction(group->after);

@@ -20,15 +20,14 @@
 
 struct igv_target {
     struct igc_target common;
-    unsigned lanes;      /* per chunk: 16 with AVX-512, 8 otherwise */
-    unsigned chunks;     /* 32 / lanes; 1: a SIMD-group runs in turns (turns.c) */
-    bool bit_masks;      /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
-    bool bfloat_pairs;   /* vdpbf16ps: tiles of bfloat are multiplied two of k at a time */
-    bool matrix_units;   /* tdpbf16ps: so are groups of them, 16 by 16 by 32 at a time */
-    bool bfloat_squares; /* bfmmla: four of k at a time, for 2 by 2 of the sums */
-    bool half_products;  /* fmlal: tiles of half are multiplied as they are */
-    bool is_x86;         /* masked accesses have instructions, half only conversions */
-    bool is_aarch64;     /* it picks lanes of up to four registers by tbl */
+    unsigned lanes;    /* per chunk: 16 with AVX-512, 8 otherwise */
+    unsigned chunks;   /* 32 / lanes; 1: a SIMD-group runs in turns (turns.c) */
+    bool bit_masks;    /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
+    bool bfloat_pairs; /* vdpbf16ps: tiles of bfloat are multiplied two of k at a time */
+    bool matrix_units; /* tdpbf16ps: so are groups of them, 16 by 16 by 32 at a time */
+    bool arm_matrices; /* bfmmla, smmla and fmlal: tiles of bfloat, bytes and half have those */
+    bool is_x86;       /* masked accesses have instructions, half only conversions */
+    bool is_aarch64;   /* it picks lanes of up to four registers by tbl */
     const struct igv_lowerings *lowerings; /* of built-ins and atomics: cpu/lower/ (emit.h) */
 };
 
