@@ -133,6 +133,12 @@ __ingot_u32 __ingot_simdgroup_load_threadgroup_b32(const __ingot_threadgroup __i
 unsigned short __ingot_simdgroup_load_threadgroup_b16(const __ingot_threadgroup unsigned short *p,
                                                       __ingot_u64 stride, bool transpose,
                                                       __ingot_u32 which);
+unsigned char __ingot_simdgroup_load_device_b8(const __ingot_device unsigned char *p,
+                                               __ingot_u64 stride, bool transpose,
+                                               __ingot_u32 which);
+unsigned char __ingot_simdgroup_load_threadgroup_b8(const __ingot_threadgroup unsigned char *p,
+                                                    __ingot_u64 stride, bool transpose,
+                                                    __ingot_u32 which);
 /* The same of a tile whose rows lie two by two, as matrix units of CPUs take the right side:
  * M[row][col] is p[row / 2 * stride + 2 * col + row % 2], or that of M[col][row] when transpose is
  * true. */

@@ -255,6 +255,23 @@ template <class T> __ingot_inline __ingot_two<T> __ingot_two_of(simdgroup_matrix
     return {T(tile.__elements.x), T(tile.__elements.y)};
 }
 
+/* Tiles of bytes have a built-in of their own: CPUs may multiply them as they are. */
+__ingot_inline uchar __ingot_load_byte(const __ingot_device uchar *p, ulong stride, bool turned,
+                                       uint which) {
+    return __ingot_simdgroup_load_device_b8(p, stride, turned, which);
+}
+__ingot_inline uchar __ingot_load_byte(const __ingot_threadgroup uchar *p, ulong stride,
+                                       bool turned, uint which) {
+    return __ingot_simdgroup_load_threadgroup_b8(p, stride, turned, which);
+}
+template <class P> struct __ingot_bytes_at {};
+template <class T> struct __ingot_bytes_at<__ingot_device T> {
+    using type = const __ingot_device uchar *;
+};
+template <class T> struct __ingot_bytes_at<__ingot_threadgroup T> {
+    using type = const __ingot_threadgroup uchar *;
+};
+
 /* The tile whose first element is at (row, column) of the matrix, or of its transpose. WHOLE: all
  * of it is inside, and stride0 is 1. */
 template <class C, bool TRANSPOSED, bool WHOLE, class T, class P>
@@ -266,6 +283,11 @@ __ingot_inline simdgroup_matrix<C, 8, 8> __ingot_load_tile(const __ingot_matrix<
         simdgroup_load(tile, from.data + from.index(x, y), ulong(from.stride1), ulong2(0),
                        TRANSPOSED);
         return __ingot_tile_of<C>(__ingot_two_of(tile));
+    } else if constexpr (WHOLE && __ingot_has_tiles<P> && __is_integral(T) && sizeof(T) == 1) {
+        auto p = (typename __ingot_bytes_at<P>::type)(from.data + from.index(x, y));
+        ulong stride = ulong(from.stride1);
+        return __ingot_tile_of<C>(__ingot_two<T>{T(__ingot_load_byte(p, stride, TRANSPOSED, 0)),
+                                                 T(__ingot_load_byte(p, stride, TRANSPOSED, 1))});
     } else {
         simdgroup_matrix<C, 8, 8> tile;
         int r = __ingot_lane_row(), c = __ingot_lane_column();

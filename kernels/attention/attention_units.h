@@ -1,8 +1,9 @@
 /*
- * Attention of bfloat on CPUs with matrix units (x86-64-v4-bf16-amx). A SIMD-group has 32 queries,
- * a query to a lane where it is not tiles: keys times queries makes scores of which a line is one
- * key, so that the softmax of a query stays in its lane; its weights, two keys to a word, are the
- * right side of the product with the values; sums are kept as [value][query].
+ * Attention of bfloat on CPUs with matrix units (x86-64-v4-bf16-amx) or instructions for matrices
+ * (aarch64-bf16). A SIMD-group has 32 queries, a query to a lane where it is not tiles: keys times
+ * queries makes scores of which a line is one key, so that the softmax of a query stays in its
+ * lane; its weights, two keys to a word, are the right side of the product with the values; sums
+ * are kept as [value][query].
  *
  * Keys, and values turned, are laid out anew once for all queries, with zeros up to whole blocks.
  */

@@ -1,5 +1,5 @@
-/* Products of 32 by 32 by 32 elements, of which the compiler makes four instructions of matrix
- * units of CPUs (x86-64-v4-bf16-amx).
+/* Products of 32 by 32 by 32 elements, of which the compiler makes four instructions for matrix
+ * units of CPUs (x86-64-v4-bf16-amx), or many of another kind (aarch64-bf16).
  *
  * The units take bfloat. A half is the sum of two bfloat, its upper and its lower part, so a
  * product of halves is four of bfloat, each exact in float as the halves' own would be. */

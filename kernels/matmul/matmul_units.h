@@ -1,7 +1,8 @@
 /*
- * Products of bfloat and half on CPUs with matrix units (x86-64-v4-bf16-amx), 32 by 32 by 32 at a
- * time: the compiler makes four instructions of them. Of halves each block of 32 of k is laid out
- * twice, the upper and the lower parts (common/tile_units.h).
+ * Products of bfloat and half on CPUs with matrix units (x86-64-v4-bf16-amx), and of bfloat on
+ * those with instructions for matrices (aarch64-bf16), 32 by 32 by 32 at a time: the compiler makes
+ * four instructions of them, or 2048. Of halves each block of 32 of k is laid out twice, the upper
+ * and the lower parts (common/tile_units.h).
  *
  * Both sides are laid out anew, with zeros up to multiples of 32: the left one as
  * [m / 32][k / 32][32][32], the right one as [n / 32][k / 2][32][2], two rows interleaved. A

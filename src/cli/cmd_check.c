@@ -241,7 +241,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"json", 0, CLI_FLAG, NULL, "print JSON; keys are only ever added", &check.as_json},
         {"quiet", 'q', CLI_FLAG, NULL, "do not name the kernels that passed", &check.quiet},
         {"target", 0, CLI_LIST, "LEVEL",
-         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64, sm_80, sm_90 or "
+         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64, aarch64-bf16, sm_80, "
+         "sm_90 or "
          "sm_90a "
          "(this machine's); "
          "may "

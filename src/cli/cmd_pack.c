@@ -469,7 +469,8 @@ static int run(const struct cli_command *command, int argc, char **argv) {
         {"output", 'o', CLI_STRING, "LIB.ingot", "the archive to write", &pack.output},
         {"kernel", 'k', CLI_LIST, "NAME", "only this kernel; may be repeated", &pack.kernels},
         {"target", 0, CLI_LIST, "LEVEL",
-         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64, sm_80, sm_90, sm_90a, "
+         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64, aarch64-bf16, sm_80, "
+         "sm_90, sm_90a, "
          "sm_90.cubin, "
          "cpu-levels (the "
          "levels of this kind of CPU), or metal (the text, for Metal's compiler); may be repeated",

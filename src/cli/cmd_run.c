@@ -602,7 +602,8 @@ static int run_command(const struct cli_command *command, int argc, char **argv)
          &run.constants},
         {"device", 'd', CLI_STRING, "NAME", "the device to run on (cpu)", &run.device_name},
         {"cpu", 0, CLI_STRING, "LEVEL",
-         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx or aarch64 (the best there is)",
+         "x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64 or aarch64-bf16 (the "
+         "best there is)",
          &run.cpu},
         {"workers", 0, CLI_COUNT, "N", "CPU threads to use (all)", &run.workers},
         {"threadgroup-memory", 0, CLI_COUNT, "BYTES", "what a threadgroup may have (32768)",

@@ -21,7 +21,7 @@ static void print_help(FILE *out) {
         "a .metallib.\n\n%senvironment:%s\n"
         "  INGOT_DEVICE       the device when --device is not given (cpu)\n"
         "  INGOT_CPU          the CPU level: x86-64-v3, x86-64-v4, x86-64-v4-bf16,\n"
-        "                     x86-64-v4-bf16-amx, aarch64\n"
+        "                     x86-64-v4-bf16-amx, aarch64, aarch64-bf16\n"
         "  INGOT_DEBUG        1: kernels are compiled for debuggers, and run thread by thread\n"
         "  INGOT_CACHE_DIR    where compiled kernels are kept (~/.cache/ingot)\n"
         "  INGOT_CACHE_LIMIT  how much is kept there: 500M, 2G; 0: nothing; none: no limit (1G)\n"

@@ -22,7 +22,8 @@ struct tool_place { /* where: options of the command line */
          0,                                                                                        \
          kind,                                                                                     \
          "LEVEL",                                                                                  \
-         "the CPU level: x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64 "       \
+         "the CPU level: x86-64-v3, x86-64-v4, x86-64-v4-bf16, x86-64-v4-bf16-amx, aarch64, "      \
+         "aarch64-bf16 "                                                                           \
          "(best)" more,                                                                            \
          level},                                                                                   \
     {                                                                                              \

@@ -69,7 +69,7 @@ def commands_of(body: str, first_line: int) -> list[Command]:
 
 def normalised(text: str) -> list[str]:
     text = re.sub(r"\x1b\[[0-9;]*m", "", text)
-    text = re.sub(r"\b(x86-64-v[34](-bf16(-amx)?)?|aarch64)\b", "CPU-LEVEL", text)
+    text = re.sub(r"\b(x86-64-v[34](-bf16(-amx)?)?|aarch64(-bf16)?)\b", "CPU-LEVEL", text)
     return [line.rstrip() for line in text.rstrip("\n").split("\n")] if text.strip() else []
 
 

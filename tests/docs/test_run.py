@@ -40,7 +40,7 @@ class Runner(unittest.TestCase):
         self.assertEqual(self.page(file + "```console\n$ cat \\\n    a.c\nint x;\n```\n"), (1, []))
 
     def test_levels_are_equal(self) -> None:
-        for level in "x86-64-v3", "x86-64-v4-bf16", "x86-64-v4-bf16-amx", "aarch64":
+        for level in "x86-64-v3", "x86-64-v4-bf16", "x86-64-v4-bf16-amx", "aarch64", "aarch64-bf16":
             self.assertEqual(self.page(f"```console\n$ echo {level}\nx86-64-v4\n```\n"), (1, []))
 
     def test_blocks_that_are_not_run(self) -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 NAME = r"-{1,2}[\w-]+(?:\[=[^ ]+\]| [^ ]*[^ ,])?"  # --threads X[,Y[,Z]], --sanitize[=KIND,...]
 ROW = re.compile(rf"^  (?: {{4}})?({NAME}(?:, {NAME})*)(?:\s+(\S.*))?$")
 SECTIONS = ("options:", "examples:", "environment:")
-LEVELS = ["x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-bf16-amx", "aarch64"]
+LEVELS = ["x86-64-v3", "x86-64-v4", "x86-64-v4-bf16", "x86-64-v4-bf16-amx", "aarch64", "aarch64-bf16"]
 TARGETS = [*LEVELS, "sm_80", "sm_90", "sm_90a", "sm_90.cubin", "sm_90a.cubin"]
 WORDS = {"--target": TARGETS, "--cpu": LEVELS, "--type": ["f32", "f16", "bf16"], "--device": ["cpu", "cuda"]}
 

@@ -47,15 +47,25 @@ enum { MOST_UNROLLED = 3200 };
                .processor = {AARCH64, "generic", "+v8.2a,+fullfp16"},                              \
                .backend = &igv_backend},                                                           \
     .is_aarch64 = true, .lowerings = &igl_lowerings
+/* The above with products of bfloat (bfmmla), of half (fmlal) and of 8-bit integers (smmla):
+ * Neoverse V1 (Graviton 3), N2, Ampere One and newer. Only tiles are other code here than for
+ * aarch64. */
+#define AARCH64_BF16                                                                               \
+    .common = {.name = "aarch64-bf16",                                                             \
+               .processor = {AARCH64, "generic", "+v8.2a,+fullfp16,+fp16fml,+bf16,+i8mm"},         \
+               .backend = &igv_backend,                                                            \
+               .is_special = true},                                                                \
+    .is_aarch64 = true, .lowerings = &igl_lowerings, .arm_matrices = true
 
-enum { LEVELS = 5 };
+enum { LEVELS = 6 };
 
 static const struct igv_target whole[LEVELS] = {
     {X86_64_V4_AMX, .lanes = 16, .chunks = 2}, {X86_64_V4_BF16, .lanes = 16, .chunks = 2},
     {X86_64_V4, .lanes = 16, .chunks = 2},     {X86_64_V3, .lanes = 8, .chunks = 4},
-    {AARCH64_V8_2, .lanes = 8, .chunks = 4}, /* two registers to a chunk */
+    {AARCH64_BF16, .lanes = 8, .chunks = 4}, /* two registers to a chunk */
+    {AARCH64_V8_2, .lanes = 8, .chunks = 4},
 };
-enum { AMX, BF16, V4, V3, AARCH };
+enum { AMX, BF16, V4, V3, ARM_BF16, ARM };
 
 /* 512-bit accesses stream from memory a tenth slower than these on Zen 4, and no faster on Intel;
  * where the data is in the cache they are as fast. */
@@ -69,12 +79,16 @@ static const struct igv_target streaming[] = {
 static const struct igv_target in_turns[LEVELS] = {
     {X86_64_V4_AMX, .lanes = 16, .chunks = 1}, {X86_64_V4_BF16, .lanes = 16, .chunks = 1},
     {X86_64_V4, .lanes = 16, .chunks = 1},     {X86_64_V3, .lanes = 8, .chunks = 1},
-    {AARCH64_V8_2, .lanes = 8, .chunks = 1},
+    {AARCH64_BF16, .lanes = 8, .chunks = 1},   {AARCH64_V8_2, .lanes = 8, .chunks = 1},
 };
 
-static const struct igc_target *const targets[] = {&whole[AMX].common,   &whole[BF16].common,
-                                                   &whole[V4].common,    &whole[V3].common,
-                                                   &whole[AARCH].common, NULL};
+static const struct igc_target *const targets[] = {&whole[AMX].common,
+                                                   &whole[BF16].common,
+                                                   &whole[V4].common,
+                                                   &whole[V3].common,
+                                                   &whole[ARM_BF16].common,
+                                                   &whole[ARM].common,
+                                                   NULL};
 
 const struct igv_target *igv_target_find(const char *name) {
     for (size_t i = 0; targets[i]; i++) {
@@ -95,7 +109,8 @@ static size_t level_of(const struct igc_target *target) {
 }
 
 static const struct igc_target *fallback(const struct igc_target *target) {
-    return level_of(target) < V3 ? &whole[V3].common : NULL;
+    const size_t level = level_of(target);
+    return level < V3 ? &whole[V3].common : level == ARM_BF16 ? &whole[ARM].common : NULL;
 }
 
 const struct igv_target *igv_target_streaming(const struct igv_target *target) {
@@ -105,7 +120,7 @@ const struct igv_target *igv_target_streaming(const struct igv_target *target) {
 
 const struct igv_target *igv_target_in_turns(const struct igv_target *target) {
     const size_t level = level_of(&target->common);
-    return &in_turns[level < LEVELS ? level : target->is_aarch64 ? AARCH : V4];
+    return &in_turns[level < LEVELS ? level : target->is_aarch64 ? ARM : V4];
 }
 
 const struct igv_target *igv_target_host(void) {

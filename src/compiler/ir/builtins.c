@@ -298,7 +298,8 @@ static LLVMTypeRef type_of(LLVMContextRef context, const char *text, size_t leng
     static const struct {
         const char *word;
         unsigned bits;
-    } integers[] = {{"bool", 1}, {"u16", 16}, {"u32", 32}, {"i32", 32}, {"u64", 64}, {"i64", 64}};
+    } integers[] = {{"bool", 1}, {"u8", 8},   {"u16", 16}, {"u32", 32},
+                    {"i32", 32}, {"u64", 64}, {"i64", 64}};
     for (size_t i = 0; i < sizeof integers / sizeof *integers; i++) {
         if (has_word(text, length, integers[i].word)) {
             return LLVMIntTypeInContext(context, integers[i].bits);

@@ -319,7 +319,9 @@ static void write_tile(const struct igc_kernel *k, const struct igp_function *f,
     const bool narrow =
         builtin == IGI_simdgroup_load_device_b16 || builtin == IGI_simdgroup_load_threadgroup_b16 ||
         builtin == IGI_simdgroup_store_device_b16 || builtin == IGI_simdgroup_store_threadgroup_b16;
-    const unsigned bits = narrow ? 16 : 32;
+    const bool bytes =
+        builtin == IGI_simdgroup_load_device_b8 || builtin == IGI_simdgroup_load_threadgroup_b8;
+    const unsigned bits = bytes ? 8 : narrow ? 16 : 32;
     if (loads) {
         ig_text_printf(out,
                        "define internal i%u @%s(ptr addrspace(%u) %%p, i64 %%stride, i1 %%t, i32 "
@@ -501,6 +503,8 @@ static void write_nothing(const struct igc_kernel *k, const struct igp_function 
     X(simdgroup_load_device_b16, write_tile)                                                       \
     X(simdgroup_load_threadgroup_b32, write_tile)                                                  \
     X(simdgroup_load_threadgroup_b16, write_tile)                                                  \
+    X(simdgroup_load_device_b8, write_tile)                                                        \
+    X(simdgroup_load_threadgroup_b8, write_tile)                                                   \
     X(simdgroup_load_pairs_device_b16, write_tile_pairs)                                           \
     X(simdgroup_load_pairs_threadgroup_b16, write_tile_pairs)                                      \
     X(simdgroup_store_device_b32, write_tile)                                                      \

@@ -125,6 +125,10 @@ static unsigned builtin_accesses(struct igc_kernel *kernel, LLVMValueRef call,
     case IGI_simdgroup_load_threadgroup_b16:
         accesses[0] = tile(kernel, call, false, 2);
         return 1;
+    case IGI_simdgroup_load_device_b8:
+    case IGI_simdgroup_load_threadgroup_b8:
+        accesses[0] = tile(kernel, call, false, 1);
+        return 1;
     case IGI_simdgroup_load_pairs_device_b16: /* lines of two rows */
     case IGI_simdgroup_load_pairs_threadgroup_b16:
         accesses[0] = lines_of_tile(kernel, call, false, 2, TILE / 2);

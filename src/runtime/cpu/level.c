@@ -6,9 +6,10 @@
 #include "base/environment.h"
 #include "runtime/cpu/cpu.h"
 
-static const char *const levels[] = {"x86-64-v3", "x86-64-v4", "x86-64-v4-bf16",
-                                     "x86-64-v4-bf16-amx", "aarch64"};
-enum { WITH_UNITS = 3, ARM = 4 }; /* in `levels`: the level with matrix units, that of aarch64 */
+static const char *const levels[] = {"x86-64-v3",          "x86-64-v4", "x86-64-v4-bf16",
+                                     "x86-64-v4-bf16-amx", "aarch64",   "aarch64-bf16"};
+/* In `levels`: the level with matrix units, the first of aarch64, how many there are. */
+enum { WITH_UNITS = 3, ARM = 4, LEVELS = sizeof levels / sizeof levels[0] };
 
 /* Code for debuggers, which all of the machine's kind run. */
 #if defined(__aarch64__)
@@ -98,12 +99,25 @@ void cpu_model_name(char *name, size_t size) {
 static const char lowest[] =
     "Armv8.2 with half precision and its atomics, the lowest level that ingot runs on";
 
-/* Bits of AT_HWCAP: the atomics of Armv8.1, half precision in scalars and in vectors. */
-enum { HAS_ATOMICS = 1 << 8, HAS_SCALAR_HALF = 1 << 9, HAS_VECTOR_HALF = 1 << 10 };
+/* Bits of AT_HWCAP: the atomics of Armv8.1, half precision in scalars and in vectors, products of
+ * half in float (FEAT_FHM). */
+enum {
+    HAS_ATOMICS = 1 << 8,
+    HAS_SCALAR_HALF = 1 << 9,
+    HAS_VECTOR_HALF = 1 << 10,
+    HAS_HALF_PRODUCTS = 1 << 23
+};
+/* Bits of AT_HWCAP2: products of matrices of 8-bit integers (FEAT_I8MM) and of bfloat. */
+enum { HAS_BYTE_MATRICES = 1 << 13, HAS_BFLOAT = 1 << 14 };
 
 static struct usable usable_levels(void) {
-    const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF;
-    return (struct usable){ARM, (getauxval(AT_HWCAP) & needed) == needed};
+    const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF,
+                        matrices = HAS_BYTE_MATRICES | HAS_BFLOAT, has = getauxval(AT_HWCAP);
+    if ((has & needed) != needed) {
+        return (struct usable){ARM, 0};
+    }
+    const bool better = has & HAS_HALF_PRODUCTS && (getauxval(AT_HWCAP2) & matrices) == matrices;
+    return (struct usable){ARM, better ? 2 : 1};
 }
 
 /* Linux gives numbers where it has no name: "AArch64 CPU 0x41/0xd0c" is a Neoverse N1. */
@@ -134,7 +148,6 @@ void cpu_model_name(char *name, size_t size) {
 
 ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
                               struct ig_error *error) {
-    const size_t count = sizeof levels / sizeof levels[0];
     struct usable usable = usable_levels();
     char model[64];
     cpu_model_name(model, sizeof model);
@@ -151,12 +164,13 @@ ingot_status cpu_level_choose(const char *wanted, char *target, size_t size,
         return INGOT_OK;
     }
     if (wanted && *wanted) {
-        for (chosen = 0; chosen < count && strcmp(levels[chosen], wanted) != 0; chosen++)
+        for (chosen = 0; chosen < LEVELS && strcmp(levels[chosen], wanted) != 0; chosen++)
             ;
-        if (chosen == count) {
+        if (chosen == LEVELS) {
             return ig_fail(error, INGOT_INVALID_ARGUMENT,
-                           "there is no CPU level \"%s\"; there are %s, %s, %s, %s and %s", wanted,
-                           levels[0], levels[1], levels[2], levels[3], levels[4]);
+                           "there is no CPU level \"%s\"; there are %s, %s, %s, %s, %s and %s",
+                           wanted, levels[0], levels[1], levels[2], levels[3], levels[4],
+                           levels[5]);
         }
     }
     if (best + 1 == WITH_UNITS && (!wanted || !*wanted || chosen == WITH_UNITS) &&
@@ -183,8 +197,8 @@ const char *cpu_level_below(const char *level) {
         struct usable usable = usable_levels();
         return usable.count ? levels[usable.first + usable.count - 1] : NULL;
     }
-    for (size_t i = WITH_UNITS; i > 0; i--) {
-        if (!strcmp(level, levels[i])) {
+    for (size_t i = 1; i < LEVELS; i++) {
+        if (i != ARM && !strcmp(level, levels[i])) {
             return levels[i - 1];
         }
     }

@@ -74,6 +74,8 @@
     X(simdgroup_load_device_b16, igl_matrix_load, NULL)                                            \
     X(simdgroup_load_threadgroup_b32, igl_matrix_load, NULL)                                       \
     X(simdgroup_load_threadgroup_b16, igl_matrix_load, NULL)                                       \
+    X(simdgroup_load_device_b8, igl_matrix_load, NULL)                                             \
+    X(simdgroup_load_threadgroup_b8, igl_matrix_load, NULL)                                        \
     X(simdgroup_load_pairs_device_b16, igl_matrix_load, NULL)                                      \
     X(simdgroup_load_pairs_threadgroup_b16, igl_matrix_load, NULL)                                 \
     X(simdgroup_store_device_b32, igl_matrix_store, NULL)                                          \

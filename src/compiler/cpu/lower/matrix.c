@@ -261,6 +261,7 @@ void igl_matrix_load(struct igv_emit *emit, LLVMValueRef call) {
     if (LLVMIsAConstantInt(place.transpose)) {
         LLVMValueRef args[] = {place.address, place.stride, place.transpose};
         enum igi_builtin load = place.pairs                  ? IGI_tile_load_pairs
+                                : place.element == emit->i8  ? IGI_tile_load_b8
                                 : place.element == emit->i16 ? IGI_tile_load_b16
                                                              : IGI_tile_load_b32;
         LLVMValueRef tile = call_tile(emit, load, tile_type(emit, place.element), args, 3);

@@ -536,7 +536,11 @@ static bool find_group(struct igt_pass *pass, LLVMValueRef first) {
     move_readers(pass, &finding);
     find_steady_loads(pass, group);
     find_chains(group, &finding);
-    group->pairs = igt_can_pair(pass, group);
+    const struct igv_target *target = pass->emit.request->target;
+    group->pairs = target->bfloat_pairs && igt_is_of_bfloat(pass, group);
+    group->bytes = target->arm_matrices && igt_is_of_bytes(pass, group);
+    group->squares = group->bytes || (target->arm_matrices && igt_is_of_bfloat(pass, group));
+    group->halves = target->arm_matrices && !group->squares && igt_is_of_half(pass, group);
     igt_pair_columns(pass, group);
     group->units_of_cpu = igt_can_use_units(pass, group);
     return true;
@@ -678,6 +682,7 @@ static bool lower_function(struct igt_pass *pass) {
         return false;
     }
     igt_keep_sums(pass);
+    igt_find_square_phis(pass);
     igt_make_phis(pass);
     emit_calls(pass);
     erase_stores(pass->emit.function);

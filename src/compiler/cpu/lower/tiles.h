@@ -55,7 +55,11 @@ struct igt_tile {
     unsigned steady_for;       /* of a load: the group at which memory still holds the tile */
     LLVMValueRef copy;         /* on the stack, made for the group `copied_for` */
     unsigned copied_for;
-    LLVMValueRef stored_by; /* of a product: the store that matrix units have made */
+    bool in_squares;         /* of a sum: `rows` are pairs of squares instead (tiles_squares.c) */
+    unsigned squares_for[2]; /* of bfloat: its vectors as a left and a right side are in memory of
+                              * this group … */
+    unsigned squares_at[2];  /* … so many bytes behind its beginning */
+    LLVMValueRef stored_by;  /* of a product: the store that matrix units have made */
     bool is_kept; /* of a phi: a sum that stays in the matrix units' registers (tiles_units.c) */
     struct igt_tile *hash_next, *next;
 };
@@ -65,8 +69,12 @@ struct igt_group {
     unsigned number; /* from 1 */
     bool emitted;
     bool pairs;        /* of bfloat only, two of k at a time (tiles_pairs.c) */
+    bool squares;      /* of bfloat only, four of k at a time (tiles_squares.c) */
+    bool bytes;        /* squares of 8-bit integers (tiles_bytes.c) */
+    bool halves;       /* of half only, which are not made float before (tiles_halves.c) */
     bool units_of_cpu; /* the same, by matrix units (tiles_units.c); and of a block that is a loop:
                         */
+    LLVMValueRef memory;                        /* on the stack, for operands of squares; or NULL */
     LLVMBasicBlockRef before_loop, behind_loop; /* sums stay in registers between these */
     LLVMValueRef after;                         /* the instruction behind the last call */
     LLVMValueRef last;                          /* what was emitted for it last */
@@ -92,6 +100,7 @@ struct igt_pass {
     struct igt_group *first_group, **last_group;
     unsigned group_count;
     unsigned current_group; /* the number of the one being emitted, or 0 */
+    LLVMValueRef operands;  /* the memory of the group being emitted, by another name */
     unsigned searches;
     bool uses_units;
     LLVMValueRef rooms[IGT_ROOMS]; /* on the stack: what matrix units read and write */
@@ -123,8 +132,8 @@ void igt_find_phi_partners(struct igt_pass *pass);
 /* ---- tiles_pairs.c --------------------------------------------------------------------------- */
 /* The tile of bfloat, as 16 bits, that this one is as floats; or NULL. */
 struct igt_tile *igt_narrow(const struct igt_pass *pass, const struct igt_tile *tile);
-/* Can all products of a group with chains be made of pairs, here? */
-bool igt_can_pair(struct igt_pass *pass, const struct igt_group *group);
+/* Are all operands of a group with chains bfloat, of which lanes made nothing? */
+bool igt_is_of_bfloat(struct igt_pass *pass, const struct igt_group *group);
 bool igt_pair_needs_copy(const struct igt_pass *pass, struct igt_tile *narrow);
 /* Elements k and k + 1 of a row, as one of 32 bits. */
 LLVMValueRef igt_pair_left(struct igt_pass *pass, const struct igt_tile *left, unsigned row,
@@ -133,6 +142,30 @@ LLVMValueRef igt_pair_left(struct igt_pass *pass, const struct igt_tile *left, u
 LLVMValueRef igt_pair_right(struct igt_pass *pass, const struct igt_tile *left,
                             const struct igt_tile *right, unsigned k);
 LLVMValueRef igt_pair_product(struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
+                              LLVMValueRef sum);
+
+/* ---- tiles_squares.c ------------------------------------------------------------------------- */
+/* Which phis hold sums that squares are added to. */
+void igt_find_square_phis(struct igt_pass *pass);
+void igt_emit_squares(struct igt_pass *pass, struct igt_group *group);
+/* Columns 4 * (slot % 2) to + 3 of rows 2 * (slot / 2) and the next, as two squares. */
+LLVMValueRef igt_square_pair(struct igt_pass *pass, struct igt_tile *tile, unsigned slot);
+/* A row of a tile that is in squares. */
+LLVMValueRef igt_row_of_squares(struct igt_pass *pass, const struct igt_tile *tile, unsigned row);
+
+/* ---- tiles_bytes.c --------------------------------------------------------------------------- */
+/* Are all operands of a group with chains loaded bytes? */
+bool igt_is_of_bytes(const struct igt_pass *pass, const struct igt_group *group);
+void igt_emit_bytes(struct igt_pass *pass, struct igt_group *group);
+
+/* ---- tiles_halves.c -------------------------------------------------------------------------- */
+/* Are all operands of a group with chains half? */
+bool igt_is_of_half(const struct igt_pass *pass, const struct igt_group *group);
+/* Element k of a row of the left side, as often as a vector has elements. */
+LLVMValueRef igt_half_left(struct igt_pass *pass, const struct igt_tile *left, unsigned row,
+                           unsigned k);
+LLVMValueRef igt_half_right(struct igt_pass *pass, const struct igt_tile *right, unsigned k);
+LLVMValueRef igt_half_product(struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
                               LLVMValueRef sum);
 
 /* ---- tiles_address.c ------------------------------------------------------------------------- */
@@ -171,6 +204,13 @@ bool igt_is_paired(const struct igt_tile *load);
 /* A row of a tile, or of two side by side. */
 LLVMValueRef igt_unit_row(struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right,
                           unsigned row);
+/* A tile of one number, as a vector. */
+LLVMValueRef igt_filled(struct igt_pass *pass, const struct igt_tile *tile, unsigned width);
+/* The tile's operation on vectors of another width. */
+LLVMValueRef igt_operate(struct igt_pass *pass, const struct igt_tile *tile, LLVMValueRef *operands,
+                         unsigned width);
+/* Makes the group of a product that may not be there yet. */
+void igt_need_group(struct igt_pass *pass, const struct igt_tile *tile);
 void igt_make_phis(struct igt_pass *pass);
 void igt_fill_phis(struct igt_pass *pass);
 void igt_emit_group(struct igt_pass *pass, struct igt_group *group);

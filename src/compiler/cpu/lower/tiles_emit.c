@@ -122,7 +122,7 @@ bool igt_is_transposed(const struct igt_tile *load) {
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
-static LLVMValueRef filled(struct igt_pass *pass, const struct igt_tile *tile, unsigned width) {
+LLVMValueRef igt_filled(struct igt_pass *pass, const struct igt_tile *tile, unsigned width) {
     LLVMValueRef vector = tile->registers[0];
     if (LLVMIsConstant(vector)) {
         LLVMValueRef elements[2 * IGT_SIDE];
@@ -149,9 +149,8 @@ static LLVMValueRef row_of_lanes(struct igt_pass *pass, const LLVMValueRef *regi
     return igl_part(&pass->emit, rows, (row - first) * IGT_SIDE, IGT_SIDE);
 }
 
-/* The tile's operation on vectors of another width. */
-static LLVMValueRef operate(struct igt_pass *pass, const struct igt_tile *tile,
-                            LLVMValueRef *operands, unsigned width) {
+LLVMValueRef igt_operate(struct igt_pass *pass, const struct igt_tile *tile, LLVMValueRef *operands,
+                         unsigned width) {
     LLVMBuilderRef builder = pass->emit.builder;
     LLVMValueRef like = tile->registers[0], result;
     LLVMOpcode opcode = LLVMGetInstructionOpcode(like);
@@ -170,8 +169,7 @@ static LLVMValueRef operate(struct igt_pass *pass, const struct igt_tile *tile,
     return result;
 }
 
-/* Products of other blocks may not be there yet. */
-static void need_group(struct igt_pass *pass, const struct igt_tile *tile) {
+void igt_need_group(struct igt_pass *pass, const struct igt_tile *tile) {
     if (tile->kind == IGT_PRODUCT && !tile->group->emitted) {
         igt_emit_group(pass, tile->group);
     }
@@ -180,7 +178,7 @@ static void need_group(struct igt_pass *pass, const struct igt_tile *tile) {
 static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigned row) {
     switch (tile->kind) {
     case IGT_FILL:
-        return filled(pass, tile, IGT_SIDE);
+        return igt_filled(pass, tile, IGT_SIDE);
     case IGT_LOADED:
         if (igt_is_steady(pass, tile) && !igt_is_transposed(tile)) {
             return igt_load_line(pass, tile, row, IGT_SIDE);
@@ -189,9 +187,9 @@ static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigne
         return tile->rows[row];
     case IGT_PRODUCT:
     case IGT_PHI: {
-        need_group(pass, tile);
+        igt_need_group(pass, tile);
         if (!tile->partner) {
-            return tile->rows[row];
+            return tile->in_squares ? igt_row_of_squares(pass, tile, row) : tile->rows[row];
         }
         struct igt_tile *first = tile->half ? tile->partner : tile;
         return igl_part(&pass->emit, first->rows[row], tile->half * IGT_SIDE, IGT_SIDE);
@@ -201,7 +199,7 @@ static LLVMValueRef row_of(struct igt_pass *pass, struct igt_tile *tile, unsigne
         for (int o = 0; o < LLVMGetNumOperands(tile->registers[0]); o++) {
             operands[o] = row_of(pass, tile->operands[o], row);
         }
-        return operate(pass, tile, operands, IGT_SIDE);
+        return igt_operate(pass, tile, operands, IGT_SIDE);
     }
     default:
         return row_of_lanes(pass, tile->registers, row);
@@ -219,12 +217,12 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
                                 struct igt_tile *right, unsigned row) {
     if (left->partner == right && left->half == 0 &&
         (left->kind == IGT_PHI || left->kind == IGT_PRODUCT)) {
-        need_group(pass, left);
+        igt_need_group(pass, left);
         return left->rows[row];
     }
     if (left->kind == IGT_FILL && right->kind == IGT_FILL &&
         left->registers[0] == right->registers[0]) {
-        return filled(pass, left, 2 * IGT_SIDE);
+        return igt_filled(pass, left, 2 * IGT_SIDE);
     }
     if (igt_is_steady(pass, left) && igt_is_steady(pass, right) &&
         igt_is_beside(pass, left, right)) {
@@ -235,7 +233,7 @@ static LLVMValueRef wide_row_of(struct igt_pass *pass, struct igt_tile *left,
         for (int o = 0; o < LLVMGetNumOperands(left->registers[0]); o++) {
             operands[o] = wide_row_of(pass, left->operands[o], right->operands[o], row);
         }
-        return operate(pass, left, operands, 2 * IGT_SIDE);
+        return igt_operate(pass, left, operands, 2 * IGT_SIDE);
     }
     LLVMValueRef a = row_of(pass, left, row);
     return igl_join(&pass->emit, a, row_of(pass, right, row));
@@ -273,10 +271,11 @@ void igt_fill_phis(struct igt_pass *pass) {
             LLVMValueRef earlier = igv_earlier_incoming(t->rows[0], from);
             igt_place_before(pass, LLVMGetBasicBlockTerminator(from));
             for (unsigned r = 0; r < IGT_SIDE; r++) {
-                LLVMValueRef value = earlier      ? igv_earlier_incoming(t->rows[r], from)
-                                     : t->partner ? wide_row_of(pass, t->incoming[n],
-                                                                incoming_from(t->partner, from), r)
-                                                  : row_of(pass, t->incoming[n], r);
+                LLVMValueRef value = earlier         ? igv_earlier_incoming(t->rows[r], from)
+                                     : t->in_squares ? igt_square_pair(pass, t->incoming[n], r)
+                                     : t->partner    ? wide_row_of(pass, t->incoming[n],
+                                                                   incoming_from(t->partner, from), r)
+                                                     : row_of(pass, t->incoming[n], r);
                 LLVMAddIncoming(t->rows[r], &value, &from, 1);
             }
         }
@@ -424,11 +423,33 @@ static LLVMValueRef right_row_of(struct igt_pass *pass, const struct cell *cell,
     struct igt_tile *left = cell->left->operands[1];
     struct igt_tile *right = cell->right ? cell->right->operands[1] : NULL;
     if (!known->row || known->left != left || known->right != right) {
+        const struct igt_group *group = cell->left->group;
         *known = (struct right_row){left, right,
-                                    cell->left->group->pairs ? igt_pair_right(pass, left, right, k)
-                                                             : igt_unit_row(pass, left, right, k)};
+                                    group->pairs    ? igt_pair_right(pass, left, right, k)
+                                    : group->halves ? igt_half_right(pass, left, k)
+                                                    : igt_unit_row(pass, left, right, k)};
     }
     return known->row;
+}
+
+/* Of a row of the left side element k; with pairs, the next too; of halves, a vector of it. */
+static LLVMValueRef left_side(struct igt_pass *pass, const struct igt_tile *tile, unsigned row,
+                              unsigned k) {
+    struct igt_tile *left = tile->operands[0];
+    return tile->group->pairs    ? igt_pair_left(pass, left, row, k)
+           : tile->group->halves ? igt_half_left(pass, left, row, k)
+                                 : left_element(pass, left, row, k);
+}
+
+static LLVMValueRef product(struct igt_pass *pass, const struct igt_group *group, LLVMValueRef left,
+                            LLVMValueRef right, LLVMValueRef sum) {
+    if (group->halves) {
+        return igt_half_product(pass, left, right, sum);
+    }
+    left = broadcast(pass, left, LLVMGetVectorSize(LLVMTypeOf(sum)));
+    LLVMValueRef args[] = {left, right, sum};
+    return group->pairs ? igt_pair_product(pass, left, right, sum)
+                        : igl_call(&pass->emit, "llvm.fma", LLVMTypeOf(sum), args, 3);
 }
 
 static void add_products(struct igt_pass *pass, const struct block *block, struct cell *cells,
@@ -445,15 +466,9 @@ static void add_products(struct igt_pass *pass, const struct block *block, struc
             }
             LLVMValueRef right = right_row_of(pass, cell, &rights[u], k);
             if (!element) {
-                element = block->group->pairs ? igt_pair_left(pass, cell->left->operands[0], row, k)
-                                              : left_element(pass, cell->left->operands[0], row, k);
+                element = left_side(pass, cell->left, row, k);
             }
-            LLVMTypeRef sums = LLVMTypeOf(cell->sums[row]);
-            LLVMValueRef left = broadcast(pass, element, LLVMGetVectorSize(sums));
-            LLVMValueRef args[] = {left, right, cell->sums[row]};
-            cell->sums[row] = block->group->pairs
-                                  ? igt_pair_product(pass, left, right, cell->sums[row])
-                                  : igl_call(&pass->emit, "llvm.fma", sums, args, 3);
+            cell->sums[row] = product(pass, block->group, element, right, cell->sums[row]);
         }
     }
 }
@@ -542,20 +557,30 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
     }
     LLVMBuilderRef builder = pass->emit.builder;
     unsigned current = pass->current_group;
+    LLVMValueRef operands = pass->operands;
     pass->emit.builder = LLVMCreateBuilderInContext(pass->emit.context);
     igt_place_before(pass, group->after);
     pass->current_group = group->number;
     group->emitted = true;
     if (group->units_of_cpu) {
         igt_emit_on_units(pass, group);
+    } else if (group->bytes) {
+        igt_emit_bytes(pass, group);
+        group->last = LLVMGetPreviousInstruction(group->after);
+    } else if (group->squares) {
+        igt_emit_squares(pass, group);
+        group->last = LLVMGetPreviousInstruction(group->after);
     } else {
-        copy_left_sides(pass, group);
+        if (!group->halves) {
+            copy_left_sides(pass, group);
+        }
         emit_blocks(pass, group);
         group->last = LLVMGetPreviousInstruction(group->after);
     }
     LLVMDisposeBuilder(pass->emit.builder);
     pass->emit.builder = builder;
     pass->current_group = current;
+    pass->operands = operands;
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */

@@ -57,10 +57,7 @@ static bool is_narrow(const struct igt_pass *pass, const struct igt_tile *tile) 
     return narrow && !is_of_lanes(pass, narrow);
 }
 
-bool igt_can_pair(struct igt_pass *pass, const struct igt_group *group) {
-    if (!pass->emit.request->target->bfloat_pairs) {
-        return false;
-    }
+bool igt_is_of_bfloat(struct igt_pass *pass, const struct igt_group *group) {
     pass->searches++;
     for (unsigned c = 0; c < group->chain_count; c++) {
         for (const struct igt_tile *step = group->chains[c]; step; step = step->extended) {

@@ -25,6 +25,7 @@ struct igv_target {
     bool bit_masks;    /* <lanes x i1> masks; otherwise sign masks <lanes x i32> in slots */
     bool bfloat_pairs; /* vdpbf16ps: tiles of bfloat are multiplied two of k at a time */
     bool matrix_units; /* tdpbf16ps: so are groups of them, 16 by 16 by 32 at a time */
+    bool arm_matrices; /* bfmmla, smmla and fmlal: tiles of bfloat, bytes and half have those */
     bool is_x86;       /* masked accesses have instructions, half only conversions */
     bool is_aarch64;   /* it picks lanes of up to four registers by tbl */
     const struct igv_lowerings *lowerings; /* of built-ins and atomics: cpu/lower/ (emit.h) */

@@ -1,11 +1,11 @@
-# Code for the level with matrix units, which any machine makes: the tiles of SOURCE are multiplied by them and by
-# nothing else, and sums begin and end outside of the loops.
-execute_process(COMMAND ${INGOTC} ${SOURCE} --target x86-64-v4-bf16-amx --emit asm -o - OUTPUT_VARIABLE code
+# Code for a level with instructions for tiles, which any machine makes: SOURCE for TARGET has each instruction as often
+# as WANTED says ("NAME COUNT" each): nothing else multiplies tiles, and sums begin and end outside of the loops.
+execute_process(COMMAND ${INGOTC} ${SOURCE} --target ${TARGET} --emit asm -o - OUTPUT_VARIABLE code
   RESULT_VARIABLE status)
 if(status)
   message(FATAL_ERROR "ingotc: ${status}")
 endif()
-foreach(wanted "tdpbf16ps 20" "tilestored 20" "tilezero 16" "vdpbf16ps 0")
+foreach(wanted ${WANTED})
   string(REPLACE " " ";" wanted ${wanted})
   list(POP_FRONT wanted instruction)
   string(REGEX MATCHALL "[ \t]${instruction}[ \t]" found "${code}")
