@@ -12,6 +12,7 @@
 #define BACKLOG_NS        40000u
 #define BACKLOG_MOST_NS   400000u /* less than makes a command long */
 #define BRIEF_NS          100000u /* who helps with so little work stays in the team */
+#define CROWDED_NS        10000000u /* longer work is for all workers, also without CPUs of theirs */
 #define HANDOVER_NS       400u
 #define CHUNKS_PER_THREAD 8u
 #define BLIT_BYTES_PER_NS 8u
@@ -187,6 +188,13 @@ static void stripe(const struct cpu_device *device, struct cpu_command *command)
     command->stripe_unit = block < together ? together / block : 1;
 }
 
+/* Of work that is done before a thread that has no CPU gets one, no more shares than there are CPUs:
+ * all would wait for the last of them. */
+static uint32_t most_shares(const struct cpu_device *device, uint64_t work) {
+    bool is_soon_done = work <= CROWDED_NS && device->cpus < device->worker_count;
+    return is_soon_done ? device->cpus : device->worker_count;
+}
+
 /* Each thread more takes HANDOVER_NS until it is there and its work has come back; with n threads
  * work / n + n * HANDOVER_NS is least where both are equal. */
 static uint32_t worthwhile_shares(uint64_t work, uint32_t most) {
@@ -217,7 +225,11 @@ bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *st
     }
     uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
     uint64_t chunk = CPU_CHUNK_NS / cost, most = cpu_largest_chunk(executor, command);
-    command->most_shares = worthwhile_shares(command->work, executor->device->worker_count);
+    uint32_t threads = most_shares(executor->device, command->work);
+    if (threads == 1) {
+        return true;
+    }
+    command->most_shares = worthwhile_shares(command->work, threads);
     command->is_short = command->work <= ALONE_NS;
     command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus;
     if (command->is_short) {

@@ -273,6 +273,8 @@ struct cpu_device {
     pthread_cond_t wake;
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
+    uint32_t cpus;                                     /* that this process may use */
+    uint32_t readied; /* (pool) so often a stream became ready */
     bool shares_cpus;                                  /* ingot_device_desc */
     uint32_t active;                                   /* (pool) threads that lead or help */
     uint32_t to_wake;     /* (pool) sleepers that those who wake wake in turn */
@@ -332,6 +334,7 @@ struct cpu_stream {
     atomic_uint participants, most_participants;          /* (pool) */
     struct cpu_command *active;                           /* (pool) while open */
     atomic_bool deferred;                                 /* (pool) ready, but nobody was woken */
+    bool overlooked;                                      /* (pool) by a worker, as deferred */
     atomic_uint lookers;                                  /* waiting threads that look for a role */
 
     pthread_mutex_t lock;
