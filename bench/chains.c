@@ -19,7 +19,7 @@
 #include "engine/plain.h"
 #include "ingot/ingot.h"
 
-enum { MAX_DEVICES = 16, MAX_ROUNDS = 1000, QUEUED = 200, ONE_BY_ONE = 200, WARM = 50, CHECKED = 50 };
+enum { MAX_DEVICES = 16, MAX_ROUNDS = 1000, QUEUED = 1000, ONE_BY_ONE = 200, WARM = 50, CHECKED = 50 };
 enum { GROUP = 1024 };
 
 enum way { PLAIN, IN_A_ROW, WITH_WAITS, WAYS };

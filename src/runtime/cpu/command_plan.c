@@ -103,18 +103,35 @@ static uint64_t backlog(const struct cpu_stream *stream, const struct cpu_comman
     return work < BACKLOG_MOST_NS ? work : BACKLOG_MOST_NS;
 }
 
+/* The bytes that a dispatch by rows goes through, where the compiler knows them; else 0. */
+static uint64_t row_bytes(const struct cpu_command *command) {
+    const uint32_t *threads = command->u.dispatch.threads;
+    uint32_t flags = command->u.dispatch.code->kernel->flags;
+    return (uint64_t)(flags / INGOT_CPU_KERNEL_BYTES_PER_THREAD % 256) * threads[0] * threads[1] *
+           threads[2];
+}
+
 /* Commands on much data, one after the other, often meet at it: where one ended, the caches hold
  * what the next can begin with. Every other one goes through its shares from their ends, a stretch
- * at a time. Only where the order cannot matter: kernels that run by rows have no atomics. */
-static void alternate_direction(struct cpu_stream *stream, struct cpu_command *command) {
+ * at a time: long ones for the last cache, shorter ones for those of the cores. Only where the
+ * order cannot matter: kernels that run by rows have no atomics. */
+static void alternate_direction(struct cpu_stream *stream, struct cpu_command *command,
+                                uint64_t work, bool alone) {
     if (command->stripe_unit || command->kind != CPU_DISPATCH ||
-        !command->u.dispatch.code->kernel->row || command->work == CPU_UNKNOWN_WORK ||
-        command->work < ALTERNATED_NS) {
+        !command->u.dispatch.code->kernel->row || work == CPU_UNKNOWN_WORK) {
         return;
+    }
+    uint64_t stretches = work / STRETCH_NS;
+    if (work < ALTERNATED_NS) {
+        uint64_t quarter = ig_core_cache_bytes() / 4, bytes = row_bytes(command);
+        if (bytes / (alone ? 1 : command->most_shares) < 3 * quarter) {
+            return;
+        }
+        stretches = bytes / quarter;
     }
     stream->backwards = !stream->backwards;
     if (stream->backwards) {
-        command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
+        command->stretch = command->pieces / stretches + 1;
     }
 }
 
@@ -139,12 +156,12 @@ static bool prefers_stripes(const struct cpu_device *device, struct cpu_code *co
  * that one loses what was prefetched for another. */
 static uint32_t row_stripe_unit(const struct cpu_command *command) {
     static const uint32_t unit_bytes[] = {0, 4096, 8192, 4096, 2048};
-    const uint32_t *group = command->u.dispatch.group, *threads = command->u.dispatch.threads;
+    const uint32_t *group = command->u.dispatch.group;
     uint32_t flags = command->u.dispatch.code->kernel->flags;
     uint32_t arrays = flags / INGOT_CPU_KERNEL_ARRAYS;
     uint32_t each = flags / INGOT_CPU_KERNEL_BYTES_PER_THREAD % 256;
     if (!each || arrays >= sizeof unit_bytes / sizeof *unit_bytes || group[1] * group[2] != 1 ||
-        (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes()) {
+        row_bytes(command) <= ig_last_cache_bytes()) {
         return 0;
     }
     return unit_bytes[arrays] / each;
@@ -205,18 +222,9 @@ static uint32_t worthwhile_shares(uint64_t work, uint32_t most) {
     return shares;
 }
 
-bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *stream,
-                      struct cpu_command *command) {
-    if (command->pieces == 1) {
-        return true;
-    }
-    if (command->kind == CPU_DISPATCH && command->u.dispatch.schedule) {
-        return true;
-    }
-    command->chunk = smallest_chunk(command);
-    command->work = cpu_expected_work(command);
-    stripe(executor->device, command);
-    alternate_direction(stream, command);
+/* True when the leader should run it alone; else how it is shared. */
+static bool plan_shares(const struct cpu_executor *executor, const struct cpu_stream *stream,
+                        struct cpu_command *command) {
     if (executor->device->worker_count == 1) {
         return true;
     }
@@ -247,4 +255,20 @@ bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *st
         command->chunk = chunk;
     }
     return false;
+}
+
+bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *stream,
+                      struct cpu_command *command) {
+    if (command->pieces == 1) {
+        return true;
+    }
+    if (command->kind == CPU_DISPATCH && command->u.dispatch.schedule) {
+        return true;
+    }
+    command->chunk = smallest_chunk(command);
+    const uint64_t work = command->work = cpu_expected_work(command);
+    stripe(executor->device, command);
+    bool alone = plan_shares(executor, stream, command); /* may count what is queued as its work */
+    alternate_direction(stream, command, work, alone);
+    return alone;
 }
