@@ -3,11 +3,12 @@
  * dispatch on the result of the one before it. Queued: a thousand of them, then one wait. One by
  * one: a wait after each. Beside them a plain C loop on one thread (bench/engine/plain.c).
  *
- * The competitors take turns, with a sample of some milliseconds each, after some dispatches that do not count. Printed per dispatch: the
- * quarter of the samples that was fastest ends there, by the clock and by the processor's time, of
- * all threads; and the plain loop's time by the clock over it. A worker more than there are CPUs
- * shows what too many of them cost. Every result is compared with the plain loop's.
- * Usage: chains [--kilobytes N] [--workers N[,N…]] [--rounds N] [--cpu-level LEVEL]
+ * The competitors take turns, with a sample of some milliseconds each, after some dispatches that
+ * do not count. Printed per dispatch: the quarter of the samples that was fastest ends there, by
+ * the clock and by the processor's time, of all threads; and the plain loop's time by the clock
+ * over it. A worker more than there are CPUs shows what too many of them cost. Every result is
+ * compared with the plain loop's. Usage: chains [--kilobytes N] [--workers N[,N…]] [--rounds N]
+ * [--cpu-level LEVEL]
  */
 #include <sched.h>
 #include <stdbool.h>
@@ -19,7 +20,14 @@
 #include "engine/plain.h"
 #include "ingot/ingot.h"
 
-enum { MAX_DEVICES = 16, MAX_ROUNDS = 1000, QUEUED = 1000, ONE_BY_ONE = 200, WARM = 50, CHECKED = 50 };
+enum {
+    MAX_DEVICES = 16,
+    MAX_ROUNDS = 1000,
+    QUEUED = 1000,
+    ONE_BY_ONE = 200,
+    WARM = 50,
+    CHECKED = 50
+};
 enum { GROUP = 1024 };
 
 enum way { PLAIN, IN_A_ROW, WITH_WAITS, WAYS };
@@ -69,8 +77,8 @@ static void open_chain(struct chain *chain, unsigned workers, const char *level)
     must(ingot_device_open("cpu", &desc, &chain->device));
     must(ingot_library_create_from_source_file(chain->device, BENCH_SOURCE "/kernels.metal", NULL,
                                                &chain->library));
-    must(ingot_kernel_create(chain->library, &(ingot_kernel_desc){.name = "saxpy"},
-                             &chain->kernel));
+    must(
+        ingot_kernel_create(chain->library, &(ingot_kernel_desc){.name = "saxpy"}, &chain->kernel));
     must(ingot_stream_create(chain->device, &chain->stream));
     must(ingot_buffer_wrap(chain->device, row.buffers[0].data, row.buffers[0].bytes, NULL, NULL,
                            &chain->x));

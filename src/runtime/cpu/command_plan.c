@@ -10,8 +10,8 @@
 #define ALONE_NS          10000u /* less work than this is not worth sharing, */
 #define QUEUED_ALONE_NS   3000u  /* nor this where BACKLOG_NS of work are queued */
 #define BACKLOG_NS        40000u
-#define BACKLOG_MOST_NS   400000u /* less than makes a command long */
-#define BRIEF_NS          100000u /* who helps with so little work stays in the team */
+#define BACKLOG_MOST_NS   400000u   /* less than makes a command long */
+#define BRIEF_NS          100000u   /* who helps with so little work stays in the team */
 #define CROWDED_NS        10000000u /* longer work is for all workers, also without CPUs of theirs */
 #define HANDOVER_NS       400u
 #define CHUNKS_PER_THREAD 8u
@@ -205,8 +205,8 @@ static void stripe(const struct cpu_device *device, struct cpu_command *command)
     command->stripe_unit = block < together ? together / block : 1;
 }
 
-/* Of work that is done before a thread that has no CPU gets one, no more shares than there are CPUs:
- * all would wait for the last of them. */
+/* Of work that is done before a thread that has no CPU gets one, no more shares than there are
+ * CPUs: all would wait for the last of them. */
 static uint32_t most_shares(const struct cpu_device *device, uint64_t work) {
     bool is_soon_done = work <= CROWDED_NS && device->cpus < device->worker_count;
     return is_soon_done ? device->cpus : device->worker_count;

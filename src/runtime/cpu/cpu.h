@@ -274,7 +274,7 @@ struct cpu_device {
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
     uint32_t cpus;                                     /* that this process may use */
-    uint32_t readied; /* (pool) so often a stream became ready */
+    uint32_t readied;                                  /* (pool) so often a stream became ready */
     bool shares_cpus;                                  /* ingot_device_desc */
     uint32_t active;                                   /* (pool) threads that lead or help */
     uint32_t to_wake;     /* (pool) sleepers that those who wake wake in turn */

@@ -10,8 +10,8 @@
  * stream is deferred: nobody is woken, and the thread that waits for it runs it, which has its data
  * in the cache. The dozing worker takes it only when it finds it there a second time. Where the
  * CPUs are shared with another pool, nobody dozes, and a command of up to a millisecond is led by
- * who waits for it, or by a worker once somebody asks for an event: a worker that is woken for it as
- * well would find it taken, and only spin.
+ * who waits for it, or by a worker once somebody asks for an event: a worker that is woken for it
+ * as well would find it taken, and only spin.
  */
 #include <stdlib.h>
 #include <sys/prctl.h>
