@@ -207,6 +207,7 @@ int main(void) {
     test_turns();
     test_device("on", 1);
     test_device("on", 4);
+    test_device("off", 1);
     test_device("off", 2);
     test_device("", 1);
     test_device("", 3);

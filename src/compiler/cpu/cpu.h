@@ -19,7 +19,8 @@ extern const struct igc_backend igv_backend;
  */
 const struct igv_target *igv_target_find(const char *name); /* NULL if unknown */
 const struct igv_target *igv_target_host(void); /* the best this CPU runs; NULL if none */
-/* The same level, with the width of vectors that suits kernels which mostly load and store. */
+/* The same level, with the width of vectors that suits kernels which move memory past the caches.
+ */
 const struct igv_target *igv_target_streaming(const struct igv_target *target);
 /* The same level, where a SIMD-group goes through the code in turns, one chunk of lanes each. */
 const struct igv_target *igv_target_in_turns(const struct igv_target *target);
@@ -32,9 +33,8 @@ struct igv_kernel_shape {
     bool positions[3]; /* a thread position in this dimension is used */
     bool lanes_alone;  /* no lane has to do with another: parts of a SIMD-group may run in turns */
     bool grid_only;    /* nothing tells which threadgroup and SIMD-group a thread is in */
-    bool has_loops, narrow_accesses; /* narrow: of elements of less than 32 bits */
-    bool says_streaming;             /* by __ingot_streaming */
-    bool aligned_grid; /* a position in the grid is better known where groups are aligned */
+    bool says_streaming; /* by __ingot_streaming */
+    bool aligned_grid;   /* a position in the grid is better known where groups are aligned */
     unsigned accesses, operations; /* loads and stores; what computes */
 };
 

@@ -29,21 +29,12 @@ static bool fits_rows(LLVMValueRef call) {
 
 /* Counts an instruction as access or operation; addresses and control are neither. */
 static void weigh(struct igv_kernel_shape *shape, LLVMValueRef in) {
-    LLVMTypeRef type = LLVMTypeOf(in);
     switch (LLVMGetInstructionOpcode(in)) {
     case LLVMStore:
-        type = LLVMTypeOf(LLVMGetOperand(in, 0));
-        /* fall through */
     case LLVMLoad:
         shape->accesses++;
-        shape->narrow_accesses |=
-            LLVMGetTypeKind(type) == LLVMHalfTypeKind ||
-            LLVMGetTypeKind(type) == LLVMBFloatTypeKind ||
-            (LLVMGetTypeKind(type) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(type) < 32);
         break;
     case LLVMPHI:
-        shape->has_loops = true; /* or joins, which are as good a reason */
-        break;
     case LLVMGetElementPtr:
     case LLVMZExt:
     case LLVMSExt:
@@ -55,15 +46,6 @@ static void weigh(struct igv_kernel_shape *shape, LLVMValueRef in) {
                              LLVMGetIntrinsicID(LLVMGetCalledValue(in)) != 0;
         break;
     }
-}
-
-/* Time goes to memory accesses, one after the other. */
-static bool is_streaming(const struct igv_kernel_shape *shape) {
-    if (shape->says_streaming) {
-        return true;
-    }
-    return shape->grid_only && !shape->has_loops && !shape->narrow_accesses &&
-           shape->operations <= 2 * shape->accesses;
 }
 
 /* Does some arithmetic on a position in the grid gain by its being aligned (x & 31, x / 32)? */
@@ -256,7 +238,7 @@ enum igc_result igv_choose_versions(struct igc_kernel *kernel) {
         .module = kernel->module,
         .kernel = kernel->function,
         .machine = kernel->machine,
-        .target = is_streaming(&facts->shape) ? igv_target_streaming(target) : target,
+        .target = facts->shape.says_streaming ? igv_target_streaming(target) : target,
         .buffer_slots = kernel->reflection->buffer_slots,
         .threadgroup_slots = kernel->reflection->threadgroup_slots,
     };

@@ -10,8 +10,9 @@
 #define ALONE_NS          10000u /* less work than this is not worth sharing, */
 #define QUEUED_ALONE_NS   3000u  /* nor this where BACKLOG_NS of work are queued */
 #define BACKLOG_NS        40000u
-#define BACKLOG_MOST_NS   400000u /* less than makes a command long */
-#define BRIEF_NS          100000u /* who helps with so little work stays in the team */
+#define BACKLOG_MOST_NS   400000u   /* less than makes a command long */
+#define BRIEF_NS          100000u   /* who helps with so little work stays in the team */
+#define CROWDED_NS        10000000u /* longer work is for all workers, also without CPUs of theirs */
 #define HANDOVER_NS       400u
 #define CHUNKS_PER_THREAD 8u
 #define BLIT_BYTES_PER_NS 8u
@@ -102,18 +103,35 @@ static uint64_t backlog(const struct cpu_stream *stream, const struct cpu_comman
     return work < BACKLOG_MOST_NS ? work : BACKLOG_MOST_NS;
 }
 
+/* The bytes that a dispatch by rows goes through, where the compiler knows them; else 0. */
+static uint64_t row_bytes(const struct cpu_command *command) {
+    const uint32_t *threads = command->u.dispatch.threads;
+    uint32_t flags = command->u.dispatch.code->kernel->flags;
+    return (uint64_t)(flags / INGOT_CPU_KERNEL_BYTES_PER_THREAD % 256) * threads[0] * threads[1] *
+           threads[2];
+}
+
 /* Commands on much data, one after the other, often meet at it: where one ended, the caches hold
  * what the next can begin with. Every other one goes through its shares from their ends, a stretch
- * at a time. Only where the order cannot matter: kernels that run by rows have no atomics. */
-static void alternate_direction(struct cpu_stream *stream, struct cpu_command *command) {
+ * at a time: long ones for the last cache, shorter ones for those of the cores. Only where the
+ * order cannot matter: kernels that run by rows have no atomics. */
+static void alternate_direction(struct cpu_stream *stream, struct cpu_command *command,
+                                uint64_t work, bool alone) {
     if (command->stripe_unit || command->kind != CPU_DISPATCH ||
-        !command->u.dispatch.code->kernel->row || command->work == CPU_UNKNOWN_WORK ||
-        command->work < ALTERNATED_NS) {
+        !command->u.dispatch.code->kernel->row || work == CPU_UNKNOWN_WORK) {
         return;
+    }
+    uint64_t stretches = work / STRETCH_NS;
+    if (work < ALTERNATED_NS) {
+        uint64_t quarter = ig_core_cache_bytes() / 4, bytes = row_bytes(command);
+        if (bytes / (alone ? 1 : command->most_shares) < 3 * quarter) {
+            return;
+        }
+        stretches = bytes / quarter;
     }
     stream->backwards = !stream->backwards;
     if (stream->backwards) {
-        command->stretch = command->pieces / (command->work / STRETCH_NS) + 1;
+        command->stretch = command->pieces / stretches + 1;
     }
 }
 
@@ -138,12 +156,12 @@ static bool prefers_stripes(const struct cpu_device *device, struct cpu_code *co
  * that one loses what was prefetched for another. */
 static uint32_t row_stripe_unit(const struct cpu_command *command) {
     static const uint32_t unit_bytes[] = {0, 4096, 8192, 4096, 2048};
-    const uint32_t *group = command->u.dispatch.group, *threads = command->u.dispatch.threads;
+    const uint32_t *group = command->u.dispatch.group;
     uint32_t flags = command->u.dispatch.code->kernel->flags;
     uint32_t arrays = flags / INGOT_CPU_KERNEL_ARRAYS;
     uint32_t each = flags / INGOT_CPU_KERNEL_BYTES_PER_THREAD % 256;
     if (!each || arrays >= sizeof unit_bytes / sizeof *unit_bytes || group[1] * group[2] != 1 ||
-        (uint64_t)each * threads[0] * threads[1] * threads[2] <= ig_last_cache_bytes()) {
+        row_bytes(command) <= ig_last_cache_bytes()) {
         return 0;
     }
     return unit_bytes[arrays] / each;
@@ -187,6 +205,13 @@ static void stripe(const struct cpu_device *device, struct cpu_command *command)
     command->stripe_unit = block < together ? together / block : 1;
 }
 
+/* Of work that is done before a thread that has no CPU gets one, no more shares than there are
+ * CPUs: all would wait for the last of them. */
+static uint32_t most_shares(const struct cpu_device *device, uint64_t work) {
+    bool is_soon_done = work <= CROWDED_NS && device->cpus < device->worker_count;
+    return is_soon_done ? device->cpus : device->worker_count;
+}
+
 /* Each thread more takes HANDOVER_NS until it is there and its work has come back; with n threads
  * work / n + n * HANDOVER_NS is least where both are equal. */
 static uint32_t worthwhile_shares(uint64_t work, uint32_t most) {
@@ -197,18 +222,9 @@ static uint32_t worthwhile_shares(uint64_t work, uint32_t most) {
     return shares;
 }
 
-bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *stream,
-                      struct cpu_command *command) {
-    if (command->pieces == 1) {
-        return true;
-    }
-    if (command->kind == CPU_DISPATCH && command->u.dispatch.schedule) {
-        return true;
-    }
-    command->chunk = smallest_chunk(command);
-    command->work = cpu_expected_work(command);
-    stripe(executor->device, command);
-    alternate_direction(stream, command);
+/* True when the leader should run it alone; else how it is shared. */
+static bool plan_shares(const struct cpu_executor *executor, const struct cpu_stream *stream,
+                        struct cpu_command *command) {
     if (executor->device->worker_count == 1) {
         return true;
     }
@@ -217,7 +233,11 @@ bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *st
     }
     uint64_t cost = command->work / command->pieces + 1; /* of one threadgroup */
     uint64_t chunk = CPU_CHUNK_NS / cost, most = cpu_largest_chunk(executor, command);
-    command->most_shares = worthwhile_shares(command->work, executor->device->worker_count);
+    uint32_t threads = most_shares(executor->device, command->work);
+    if (threads == 1) {
+        return true;
+    }
+    command->most_shares = worthwhile_shares(command->work, threads);
     command->is_short = command->work <= ALONE_NS;
     command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus;
     if (command->is_short) {
@@ -235,4 +255,20 @@ bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *st
         command->chunk = chunk;
     }
     return false;
+}
+
+bool cpu_plan_command(const struct cpu_executor *executor, struct cpu_stream *stream,
+                      struct cpu_command *command) {
+    if (command->pieces == 1) {
+        return true;
+    }
+    if (command->kind == CPU_DISPATCH && command->u.dispatch.schedule) {
+        return true;
+    }
+    command->chunk = smallest_chunk(command);
+    const uint64_t work = command->work = cpu_expected_work(command);
+    stripe(executor->device, command);
+    bool alone = plan_shares(executor, stream, command); /* may count what is queued as its work */
+    alternate_direction(stream, command, work, alone);
+    return alone;
 }

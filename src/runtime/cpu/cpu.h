@@ -37,7 +37,7 @@
 #define CPU_LANE_SHAPES    8 /* full and partial groups of one dispatch */
 #define CPU_UNKNOWN_WORK   UINT64_MAX
 #define CPU_MAX_RANKS      1024
-#define CPU_DEFER_NS       15000u   /* of work may wait for who waits for it */
+#define CPU_DEFER_NS       40000u   /* of work may wait for who waits for it */
 #define CPU_DEFER_LONG_NS  1000000u /* the same where CPUs are shared with another pool */
 #define CPU_CHUNK_NS       2000u    /* what a claim should cost at least */
 #define CPU_BLIT_BLOCK     ((uint64_t)1 << 20) /* bytes of a copy or fill that are a piece */
@@ -273,6 +273,8 @@ struct cpu_device {
     pthread_cond_t wake;
     struct cpu_stream *runnable_first, *runnable_last; /* (pool) */
     uint32_t sleeping, spinning, max_spinning;         /* (pool) */
+    uint32_t cpus;                                     /* that this process may use */
+    uint32_t readied;                                  /* (pool) so often a stream became ready */
     bool shares_cpus;                                  /* ingot_device_desc */
     uint32_t active;                                   /* (pool) threads that lead or help */
     uint32_t to_wake;     /* (pool) sleepers that those who wake wake in turn */
@@ -332,6 +334,7 @@ struct cpu_stream {
     atomic_uint participants, most_participants;          /* (pool) */
     struct cpu_command *active;                           /* (pool) while open */
     atomic_bool deferred;                                 /* (pool) ready, but nobody was woken */
+    bool overlooked;                                      /* (pool) by a worker, as deferred */
     atomic_uint lookers;                                  /* waiting threads that look for a role */
 
     pthread_mutex_t lock;
@@ -355,7 +358,8 @@ struct cpu_stream {
 
     _Alignas(64) struct cpu_command *batch; /* (leader) taken off the queue */
     struct cpu_command *done;               /* (leader) finished, to be reused */
-    bool backwards;                         /* (leader) the last long command went so */
+    bool backwards;                         /* (leader) the last of those that alternate went so */
+    uint32_t unrecruited; /* (leader) commands that a team which is not full has run since */
 
     struct cpu_stream *blocked_next;                        /* cpu_event.lock */
     struct cpu_stream *next_of_device, *previous_of_device; /* (pool) */
@@ -414,8 +418,9 @@ void cpu_take_part(struct cpu_executor *executor, struct cpu_stream *stream,
 static inline uint32_t cpu_team_size(const struct cpu_stream *stream) {
     return atomic_load_explicit(&stream->team.members, memory_order_relaxed);
 }
-/* Is the team large enough to do without the pool? That takes locks, and may wake others. */
-bool cpu_team_can_run(const struct cpu_stream *stream, const struct cpu_command *command);
+/* Does the team do without the pool? Then the command gets no more shares than the team has use
+ * for. */
+bool cpu_team_can_run(struct cpu_stream *stream, struct cpu_command *command);
 /* Runs the command with those of the team who come in time; the caller leads on. */
 void cpu_team_run(struct cpu_executor *executor, struct cpu_stream *stream,
                   struct cpu_command *command);

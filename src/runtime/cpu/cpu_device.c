@@ -347,8 +347,9 @@ static ingot_status device_open(size_t index, const ingot_device_desc *desc, ing
     device->worker_count = device->base.info.compute_units;
     device->shares_cpus = desc->shares_cpus;
     rank_cpus(device->rank);
+    device->cpus = usable_cpus();
     /* One CPU stays free for the thread that submits. */
-    uint32_t spare = usable_cpus() - 1;
+    uint32_t spare = device->cpus - 1;
     device->max_spinning = spare < device->worker_count ? spare : device->worker_count;
     cpu_device_locks(device);
     status = cpu_watchdog_start(device, error);

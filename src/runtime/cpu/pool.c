@@ -7,10 +7,11 @@
  *
  * Waking a sleeper is a system call of some microseconds. So for a few milliseconds one of the
  * sleeping workers dozes: it looks for work now and then. Meanwhile a short command on an idle
- * stream wakes nobody: the dozing worker finds it, or the thread that waits for it runs it. Where
- * the CPUs are shared with another pool, nobody dozes, and a command of up to a millisecond is led
- * by who waits for it, or by a worker once somebody asks for an event: a worker that is woken for
- * it as well would find it taken, and only spin.
+ * stream is deferred: nobody is woken, and the thread that waits for it runs it, which has its data
+ * in the cache. The dozing worker takes it only when it finds it there a second time. Where the
+ * CPUs are shared with another pool, nobody dozes, and a command of up to a millisecond is led by
+ * who waits for it, or by a worker once somebody asks for an event: a worker that is woken for it
+ * as well would find it taken, and only spin.
  */
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -21,7 +22,8 @@
 
 #define SPIN_NS            30000u
 #define DOZE_NS            5000000u /* a worker without work looks for it so long */
-#define DOZE_STEP_NS       50000u   /* so often */
+#define DOZE_STEP_NS       50000u   /* so often, */
+#define DOZE_MOST_NS       400000u  /* and less and less often while it finds none */
 #define WAKE_NS            15000u   /* of work are worth waking one more worker */
 #define LONG_NS            500000u  /* of work wake workers also where others look for it */
 #define WORKER_STACK_BYTES ((size_t)256 << 10)
@@ -86,19 +88,36 @@ uint64_t cpu_pool_deferrable(const struct cpu_device *device) {
     return device->shares_cpus ? CPU_DEFER_LONG_NS : CPU_DEFER_NS;
 }
 
+/* Lock held: somebody looks for work by and by, or whoever needs it asks for it. */
+static bool may_defer(const struct cpu_device *device) {
+    return device->dozing || device->spinning > 0 || device->shares_cpus;
+}
+
 void cpu_pool_ready(struct cpu_stream *stream, uint64_t work) {
     struct cpu_device *device = stream->device;
     pthread_mutex_lock(&device->lock);
     atomic_store_explicit(&stream->state, CPU_STREAM_READY, memory_order_relaxed);
     list_add(device, stream);
-    bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
-    if (wake && (device->dozing || device->shares_cpus) && work <= cpu_pool_deferrable(device)) {
-        wake = false;
+    device->readied++;
+    bool wake = false;
+    if (may_defer(device) && work <= cpu_pool_deferrable(device)) {
         atomic_store_explicit(&stream->deferred, true, memory_order_relaxed);
+        stream->overlooked = false;
         atomic_fetch_add_explicit(&device->deferred, 1, memory_order_relaxed);
+    } else {
+        wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
     }
     pthread_mutex_unlock(&device->lock);
     wake_worker(device, wake);
+}
+
+/* Lock held: the stream has a leader, or whoever comes is to lead it. */
+static void undefer(struct cpu_device *device, struct cpu_stream *stream) {
+    if (!atomic_load_explicit(&stream->deferred, memory_order_relaxed)) {
+        return;
+    }
+    atomic_store_explicit(&stream->deferred, false, memory_order_relaxed);
+    atomic_fetch_sub_explicit(&device->deferred, 1, memory_order_relaxed);
 }
 
 void cpu_pool_ring(struct cpu_device *device) {
@@ -106,18 +125,13 @@ void cpu_pool_ring(struct cpu_device *device) {
         return;
     }
     pthread_mutex_lock(&device->lock);
+    for (struct cpu_stream *stream = device->runnable_first; stream;
+         stream = stream->runnable_next) {
+        undefer(device, stream);
+    }
     bool wake = announce(device, 0, 1, CPU_UNKNOWN_WORK);
     pthread_mutex_unlock(&device->lock);
     wake_worker(device, wake);
-}
-
-/* Lock held: the stream has a leader. */
-static void undefer(struct cpu_device *device, struct cpu_stream *stream) {
-    if (!atomic_load_explicit(&stream->deferred, memory_order_relaxed)) {
-        return;
-    }
-    atomic_store_explicit(&stream->deferred, false, memory_order_relaxed);
-    atomic_fetch_sub_explicit(&device->deferred, 1, memory_order_relaxed);
 }
 
 void cpu_pool_open(struct cpu_stream *stream, struct cpu_command *command) {
@@ -203,12 +217,21 @@ void cpu_pool_done(struct cpu_device *device) {
     pthread_mutex_unlock(&device->lock);
 }
 
+/* Lock held. True at the first look: the thread that waits for it is likely to come. */
+static bool overlook(struct cpu_stream *stream) {
+    if (!atomic_load_explicit(&stream->deferred, memory_order_relaxed) || stream->overlooked) {
+        return false;
+    }
+    stream->overlooked = true;
+    return true;
+}
+
 /* Lock held. Any stream with a role to have; open ones go to the end of the list, so that
  * helpers spread over them. */
 static enum cpu_role find_role(struct cpu_device *device, struct cpu_stream **found) {
     for (struct cpu_stream *stream = device->runnable_first; stream;
          stream = stream->runnable_next) {
-        enum cpu_role role = try_claim(device, stream);
+        enum cpu_role role = overlook(stream) ? CPU_NO_ROLE : try_claim(device, stream);
         if (role == CPU_NO_ROLE) {
             continue;
         }
@@ -253,7 +276,8 @@ static void woken(struct cpu_device *device) {
 
 /* What a worker without work remembers. */
 struct rest {
-    uint64_t signal, end; /* the last work_signal it has seen; when to sleep */
+    uint64_t readied, signal; /* the last it has seen of the device's counts */
+    uint64_t end, step;       /* when to sleep; when to look again */
 };
 
 /* Lock held. True for a few milliseconds after there was work, whoever did it. */
@@ -263,15 +287,18 @@ static bool may_doze(struct cpu_device *device, struct rest *rest) {
     if (device->shares_cpus) {
         return false; /* each look would take the CPU from a thread of the other pool */
     }
-    if (signal != rest->signal) {
-        *rest = (struct rest){signal, now + DOZE_NS};
+    if (signal != rest->signal || device->readied != rest->readied) {
+        rest->signal = signal;
+        rest->readied = device->readied;
+        rest->end = now + DOZE_NS;
     }
-    return now < rest->end;
+    return now < rest->end || atomic_load_explicit(&device->deferred, memory_order_relaxed) > 0;
 }
 
 /* Lock held on entry and return. Sleeps for a moment, or until woken. */
-static void doze(struct cpu_device *device) {
-    uint64_t end = cpu_now() + DOZE_STEP_NS;
+static void doze(struct cpu_device *device, struct rest *rest) {
+    uint64_t end = cpu_now() + rest->step;
+    rest->step = 2 * rest->step < DOZE_MOST_NS ? 2 * rest->step : DOZE_MOST_NS;
     struct timespec until = {.tv_sec = (time_t)(end / 1000000000u),
                              .tv_nsec = (long)(end % 1000000000u)};
     device->dozing = true;
@@ -290,18 +317,27 @@ static bool has_room(const struct cpu_device *device) {
     return device->active < device->worker_count;
 }
 
+/* Lock held: the caller is busy from now on, and somebody else is to look for deferred work. */
+static void keep_watch(struct cpu_device *device) {
+    if (atomic_load_explicit(&device->deferred, memory_order_relaxed) > 0 && !device->dozing &&
+        !device->shares_cpus && device->sleeping > 0) {
+        pthread_cond_signal(&device->wake);
+    }
+}
+
 static void *worker(void *argument) {
     struct cpu_executor *executor = argument;
     struct cpu_device *device = executor->device;
     cpu_thread_enter(executor);
     prctl(PR_SET_TIMERSLACK, 1000ul, 0ul, 0ul, 0ul);
     bool has_spun = true;
-    struct rest rest = {0};
+    struct rest rest = {.step = DOZE_STEP_NS};
     pthread_mutex_lock(&device->lock);
     for (;;) {
         struct cpu_stream *stream = NULL;
         enum cpu_role role = find_role(device, &stream);
         if (role != CPU_NO_ROLE) {
+            keep_watch(device);
             pthread_mutex_unlock(&device->lock);
             if (role == CPU_LEADER) {
                 cpu_run_commands(executor, stream, UINT64_MAX);
@@ -309,6 +345,7 @@ static void *worker(void *argument) {
                 cpu_help_with_command(executor, stream, UINT64_MAX);
             }
             has_spun = false;
+            rest.step = DOZE_STEP_NS;
             pthread_mutex_lock(&device->lock);
             device->active--;
         } else if (device->closing) {
@@ -316,8 +353,8 @@ static void *worker(void *argument) {
         } else if (!has_spun && has_room(device) && device->spinning < device->max_spinning) {
             spin(device);
             has_spun = true;
-        } else if (!device->dozing && has_room(device) && may_doze(device, &rest)) {
-            doze(device);
+        } else if (!device->dozing && may_doze(device, &rest)) {
+            doze(device, &rest);
         } else {
             device->sleeping++;
             pthread_cond_wait(&device->wake, &device->lock);

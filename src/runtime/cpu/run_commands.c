@@ -120,6 +120,16 @@ static bool take_batch(struct cpu_stream *stream, bool linger) {
 
 /* ---- the loop ---- */
 
+/* From the end, a stretch at a time. */
+static void run_backwards(struct cpu_executor *executor, struct cpu_command *command) {
+    uint64_t left = command->pieces;
+    while (left > 0 && !atomic_load_explicit(&command->failed, memory_order_relaxed)) {
+        uint64_t count = command->stretch < left ? command->stretch : left;
+        left -= count;
+        cpu_run_pieces(executor, command, left, count);
+    }
+}
+
 /* Reading the clock costs as much as a small threadgroup: once in a while is enough. */
 static void run_alone(struct cpu_executor *executor, struct cpu_command *command) {
     struct cpu_code *code = command->kind == CPU_DISPATCH ? command->u.dispatch.code : NULL;
@@ -127,7 +137,11 @@ static void run_alone(struct cpu_executor *executor, struct cpu_command *command
                           !atomic_load_explicit(&code->cost, memory_order_relaxed));
     bool traced = ig_observed.traces;
     uint64_t start = timed || traced ? cpu_now() : 0, compared = cpu_time_to_compare(command);
-    cpu_run_pieces(executor, command, 0, command->pieces);
+    if (command->stretch) {
+        run_backwards(executor, command);
+    } else {
+        cpu_run_pieces(executor, command, 0, command->pieces);
+    }
     if (code) {
         cpu_end_groups(executor);
     }
@@ -182,16 +196,13 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
             cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
     }
     bool alone = cpu_plan_command(executor, stream, command);
-    if (alone && !command->stretch) {
+    if (alone) {
         run_alone(executor, command);
         return DONE;
     }
+    bool by_team = cpu_team_can_run(stream, command);
     cpu_make_shares(stream, command);
-    if (alone) {
-        cpu_take_part(executor, stream, command, true);
-        return DONE;
-    }
-    if (cpu_team_can_run(stream, command)) {
+    if (by_team) {
         cpu_team_run(executor, stream, command);
         return DONE;
     }

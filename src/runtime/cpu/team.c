@@ -9,11 +9,23 @@
 
 #define FOLLOW_NS 20000u /* a helper waits so long for the next brief command */
 #define LOOKS     64u    /* before a look at the clock */
+#define RECRUITS  16u    /* commands between those that ask for more helpers than have stayed */
 
-bool cpu_team_can_run(const struct cpu_stream *stream, const struct cpu_command *command) {
+bool cpu_team_can_run(struct cpu_stream *stream, struct cpu_command *command) {
     uint32_t present = cpu_team_size(stream);
-    return command->is_brief && present > 0 &&
-           (command->is_short || present >= command->shares - 1);
+    if (!command->is_brief || present == 0) {
+        return false;
+    }
+    /* opening it to all takes locks, and makes all who look for work contend for them */
+    if (present + 1 < command->most_shares && !command->is_short &&
+        ++stream->unrecruited >= RECRUITS) {
+        stream->unrecruited = 0;
+        return false;
+    }
+    if (command->most_shares > present + 1) {
+        command->most_shares = present + 1;
+    }
+    return true;
 }
 
 void cpu_team_run(struct cpu_executor *executor, struct cpu_stream *stream,
