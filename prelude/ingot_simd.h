@@ -230,20 +230,25 @@ __ingot_inline uint __ingot_quad_base() {
 __ingot_inline uint __ingot_quad_mask(bool x) {
     return (__ingot_simd_ballot(x) >> __ingot_quad_base()) & 15u;
 }
+/* A lane that is not in the quad is the own one, as past the end of a SIMD-group. */
+__ingot_inline uint __ingot_in_quad(ushort lane) {
+    return lane > 3 ? __ingot_lane() : __ingot_quad_base() | lane;
+}
 template <class T>
 __ingot_inline __ingot_if_crosses<T> quad_shuffle(T x, ushort lane) __INGOT_PORTABLE {
-    return __ingot_fetch(x, __ingot_quad_base() | (lane & 3u));
+    return __ingot_fetch(x, __ingot_in_quad(lane));
 }
 template <class T>
 __ingot_inline __ingot_if_crosses<T> quad_broadcast(T x, ushort lane) __INGOT_PORTABLE {
-    return __ingot_fetch(x, __ingot_quad_base() | (lane & 3u));
+    return __ingot_fetch(x, __ingot_in_quad(lane));
 }
 template <class T> __ingot_inline __ingot_if_crosses<T> quad_broadcast_first(T x) __INGOT_PORTABLE {
     return __ingot_fetch(x, __ingot_quad_base() | (uint)__builtin_ctz(__ingot_quad_mask(true)));
 }
 template <class T>
 __ingot_inline __ingot_if_crosses<T> quad_shuffle_xor(T x, ushort mask) __INGOT_PORTABLE {
-    return __ingot_fetch(x, __ingot_lane() ^ (mask & 3u));
+    uint lane = __ingot_lane();
+    return __ingot_fetch(x, mask > 3 ? lane : lane ^ mask);
 }
 template <class T>
 __ingot_inline __ingot_if_crosses<T> quad_shuffle_up(T x, ushort delta) __INGOT_PORTABLE {

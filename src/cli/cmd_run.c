@@ -433,7 +433,8 @@ static void write_extent(struct ig_json *json, const char *key, const uint32_t e
     ig_json_array_end(json);
 }
 
-static void write_result(const struct run *run) {
+/* failure: why the kernel did not end, or NULL. */
+static void write_result(const struct run *run, const char *failure) {
     struct ig_text text = {0};
     struct ig_json json = {.out = &text};
     ig_json_object(&json, NULL);
@@ -446,7 +447,7 @@ static void write_result(const struct run *run) {
         write_extent(&json, "threadgroups", run->threadgroups);
     }
     ig_json_array(&json, "outputs");
-    for (size_t i = 0; i < run->bound_count; i++) {
+    for (size_t i = 0; !failure && i < run->bound_count; i++) {
         const struct bound *bound = &run->bound[i];
         if (!bound->given.output) {
             continue;
@@ -469,6 +470,9 @@ static void write_result(const struct run *run) {
         ig_json_double(&json, NULL, run->seconds[i]);
     }
     ig_json_array_end(&json);
+    if (failure) {
+        ig_json_string(&json, "failure", failure);
+    }
     if (run->device_desc.sanitize) {
         cli_write_findings(&json, run->device);
     }
@@ -517,6 +521,19 @@ static bool has_differences(const struct run *run) {
     return false;
 }
 
+/* What was found before a kernel failed is told in JSON too. */
+static bool launch(struct run *run) {
+    ingot_dispatch_desc desc = dispatch_of(run);
+    if (ingot_stream_dispatch(run->stream, &desc) || ingot_stream_wait(run->stream)) {
+        cli_error("%s", ingot_error_message());
+        if (run->as_json && ingot_device_finding_count(run->device)) {
+            write_result(run, ingot_error_message());
+        }
+        return false;
+    }
+    return true;
+}
+
 static bool execute(struct run *run) {
     run->device_desc.cpu_level = run->cpu;
     run->device_desc.worker_threads = run->workers;
@@ -539,16 +556,14 @@ static bool execute(struct run *run) {
         !bind_arguments(run)) {
         return false;
     }
-    ingot_dispatch_desc desc = dispatch_of(run);
-    if (!api(ingot_stream_dispatch(run->stream, &desc)) || !api(ingot_stream_wait(run->stream)) ||
-        !read_back(run) || !write_outputs(run)) {
+    if (!launch(run) || !read_back(run) || !write_outputs(run)) {
         return false;
     }
     if ((run->timed && !measure(run)) || (run->schedule.count && !explore(run))) {
         return false;
     }
     if (run->as_json) {
-        write_result(run);
+        write_result(run, NULL);
     } else if (!run->quiet) {
         print_result(run);
     }

@@ -434,6 +434,32 @@ check "where the value came from, in JSON" 3 '"kind": "uninitialised"' '"line": 
 check "a buffer of zeros is written" 0 -- "$ingot" run values.metal doubled --sanitize=uninitialised --threads 4 'f32[4]' 'f32[4]?'
 check "run --sanitize=lanes" 3 "values.metal:9" "a value of a lane that is inactive or not there is stored" "by thread (31, 0, 0)" \
     -- "$ingot" run values.metal next --sanitize=lanes --threads 32 'f32[32]'
+cat > pairs.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+struct pair { float a, b; };
+inline pair both(pair x, device const float *p, uint i) { return { x.a, x.b + p[i] }; }
+kernel void beyond(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    pair p = both({ 1, 2 }, x, i + 1);
+    x[i] = p.b;
+}
+kernel void summed(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    threadgroup float part[32];
+    float v = part[i];
+    v = simd_sum(v);
+    x[i] = v;
+}
+kernel void endless(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[40] = 1;
+    while (x[i] == 0) {}
+}
+M
+check "a function whose parameter is a struct, by its name" 3 "pairs.metal:4:" "in a call of both at pairs.metal:6" \
+    -- "$ingot" run pairs.metal beyond --sanitize=bounds --threads 4 'f32[4]'
+check "a sum of what nobody wrote comes from where that was read" 3 "pairs.metal:13:" 'of threadgroup variable "part"' "comes from line 11" \
+    -- "$ingot" run pairs.metal summed --sanitize=uninitialised --threads 32 --group 32 'f32[32]'
+check "findings in JSON of a kernel that was stopped" 3 '"failure": ' 'time limit' '"kind": "bounds"' '"line": 16' \
+    -- "$ingot" run pairs.metal endless --sanitize=bounds --json --time-limit 0.3 --threads 4 'f32[4]'
 check "run --sanitize=numeric names the operands" 3 "1 / 0 is infinity" "4 times in all" \
     -- "$ingot" run values.metal inverse --sanitize=numeric --threads 4 'f32[4]'
 check "NaNs have to be asked for" 0 -- "$ingot" run values.metal inverse --sanitize --threads 4 'f32[4]'

@@ -100,7 +100,8 @@ static void test_constants(void) {
                                                                             reflection:&reflection
                                                                                  error:&error];
     CHECK(pipeline != nil && [[reflection bindings] count] == 1);
-    id<MTLBufferBinding> binding = [[reflection bindings] objectAtIndex:0];
+    id<MTLBufferBinding> binding = (id<MTLBufferBinding>)[[reflection bindings] objectAtIndex:0];
+    CHECK(reflection.bindings[0].index == binding.index); /* the headers say what is in a list */
     CHECK(binding.index == 0 && [binding.name isEqual:@"y"] && binding.bufferDataType == MTLDataTypeUInt);
     CHECK(binding.access == MTLBindingAccessReadWrite && binding.type == MTLBindingTypeBuffer);
     uint32_t numbers[4] = {1, 2, 3, 4};

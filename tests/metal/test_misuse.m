@@ -51,6 +51,10 @@ static void test_encoders(void) {
     THROWS([encoder setBufferOffset:4 atIndex:9], "there is no buffer at index 9");
     THROWS([encoder setBytes:"" length:5000 atIndex:0], "5000 bytes");
     THROWS([encoder setBytes:NULL length:4 atIndex:0], "4 bytes at");
+    THROWS([encoder setBuffers:NULL offsets:NULL withRange:NSMakeRange(0, 2)], "2 buffers at NULL");
+    THROWS([encoder setBuffers:&data offsets:NULL withRange:NSMakeRange(0, 1)], "1 offsets at NULL");
+    THROWS([encoder useResources:NULL count:3 usage:MTLResourceUsageRead], "3 resources at NULL");
+    THROWS([encoder memoryBarrierWithResources:NULL count:3], "3 resources at NULL");
     THROWS([encoder useResource:nil usage:MTLResourceUsageRead], "the resource is nil");
     [encoder setComputePipelineState:mark];
     THROWS([encoder dispatchThreads:one threadsPerThreadgroup:MTLSizeMake(4096, 1, 1)], "kernel \"mark\" takes 1 to");
@@ -76,6 +80,35 @@ static void test_encoders(void) {
     THROWS([buffer computeCommandEncoder], "committed before");
     [buffer waitUntilCompleted];
     CHECK([buffer status] == MTLCommandBufferStatusCompleted);
+}
+
+static void test_heaps_and_structs(void) {
+    MTLHeapDescriptor *descriptor = [[[MTLHeapDescriptor alloc] init] autorelease];
+    [descriptor setSize:65536];
+    [descriptor setType:MTLHeapTypePlacement];
+    [descriptor setStorageMode:MTLStorageModeShared];
+    id<MTLHeap> heap = [device newHeapWithDescriptor:descriptor];
+    THROWS([heap newBufferWithLength:256 options:MTLResourceStorageModePrivate offset:0],
+           "-[MTLHeap newBufferWithLength:options:offset:]: storage mode 2 is asked for, the heap's is 0");
+    CHECK([heap newBufferWithLength:256 options:0 offset:65536 - 128] == nil);
+    [heap release];
+    id<MTLLibrary> library = check_library(device, "struct S { device float *p; device float *q[2]; };\n"
+                                                   "kernel void k(device S &s [[buffer(0)]]) { s.p[0] = s.q[1][0]; }\n");
+    id<MTLFunction> function = [library newFunctionWithName:@"k"];
+    id<MTLArgumentEncoder> encoder = [function newArgumentEncoderWithBufferIndex:0];
+    [encoder setArgumentBuffer:data offset:0];
+    THROWS([encoder setBuffer:data offset:129 atIndex:0],
+           "-[MTLArgumentEncoder setBuffer:offset:atIndex:]: offset 129 passes the end of the buffer at index 0");
+    THROWS([encoder setBuffers:NULL offsets:NULL withRange:NSMakeRange(1, 2)], "2 buffers at NULL");
+    [encoder release];
+    [function release];
+    [library release];
+    id<MTLResidencySet> set =
+        [device newResidencySetWithDescriptor:[[[MTLResidencySetDescriptor alloc] init] autorelease] error:nil];
+    THROWS([set addAllocations:NULL count:2], "-[MTLResidencySet addAllocations:count:]: 2 resources at NULL");
+    [set release];
+    MTLTimestamp now = 0;
+    THROWS([device sampleTimestamps:&now gpuTimestamp:NULL], "a timestamp has no place");
 }
 
 /* Where there is a GPU, real or simulated, there are two devices: the card and the CPU. */
@@ -164,6 +197,7 @@ int main(int count, char **arguments) {
     mark = check_pipeline(device, library, @"mark");
     test_devices();
     test_encoders();
+    test_heaps_and_structs();
     test_other_device();
     /* a wild address ends a card's context, and ASan takes the fault for its own */
     test_errors(count > 1 && !strcmp(arguments[1], "faults"));

@@ -30,6 +30,12 @@
 // ARG 0: f32[32]
 // RUN: kernel=quad_down threads=32 group=32
 // ARG 0: f32[32]
+// RUN: kernel=quad_broadcast_of_a_fifth threads=32 group=32
+// ARG 0: f32[32]
+// RUN: kernel=quad_shuffle_of_any threads=32 group=32
+// ARG 0: f32[32]
+// RUN: kernel=quad_xor_into_the_next threads=32 group=32
+// ARG 0: f32[32]
 // RUN: kernel=sum_of_all_lanes_after_shuffles threads=32 group=32
 // ARG 0: f32[32]
 // RUN: kernel=every_lane_stores_its_sum threads=32 group=32
@@ -131,6 +137,15 @@ kernel void quad_divergent(device float *x [[buffer(0)]], uint i [[thread_positi
 }
 kernel void quad_down(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
     x[i] = quad_shuffle_down(x[i], 1); // FINDS: lanes
+}
+kernel void quad_broadcast_of_a_fifth(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[i] = quad_broadcast(x[i], 4); // FINDS: lanes
+}
+kernel void quad_shuffle_of_any(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[i] = quad_shuffle(x[i], ushort(i)); // FINDS: lanes
+}
+kernel void quad_xor_into_the_next(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    x[i] = quad_shuffle_xor(x[i], 4); // FINDS: lanes
 }
 kernel void sum_of_all_lanes_after_shuffles(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
     float pair = x[i] + simd_shuffle_down(x[i], 16);

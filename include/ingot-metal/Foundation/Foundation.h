@@ -16,11 +16,15 @@
 #undef RETAIN
 #undef RELEASE
 #undef AUTORELEASE
-#ifdef __cplusplus /* a null pointer of every type, not of id alone */
+/* A null pointer of every type, not of id alone: programs say error:nil. */
 #undef nil
-#define nil nullptr
 #undef Nil
+#ifdef __cplusplus
+#define nil nullptr
 #define Nil nullptr
+#else
+#define nil ((void *)0)
+#define Nil ((void *)0)
 #endif
 #endif
 #include <CoreFoundation/CoreFoundation.h>

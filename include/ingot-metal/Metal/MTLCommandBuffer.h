@@ -41,7 +41,7 @@ MTL_EXTERN NSString *const MTLCommandBufferEncoderInfoErrorKey;
 
 @protocol MTLCommandBufferEncoderInfo <NSObject>
 @property (readonly) NSString *label;
-@property (readonly) NSArray *debugSignposts;
+@property (readonly) NSArray<NSString *> *debugSignposts;
 @property (readonly) MTLCommandEncoderErrorState errorState;
 @end
 

@@ -24,8 +24,8 @@ typedef NS_ENUM(NSUInteger, MTLMutability) {
 @end
 
 @interface MTLComputePipelineReflection : NSObject
-@property (readonly) NSArray *bindings;
-@property (readonly) NSArray *arguments;
+@property (readonly) NSArray<id<MTLBinding>> *bindings;
+@property (readonly) NSArray<MTLArgument *> *arguments;
 @end
 typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 
@@ -36,7 +36,8 @@ typedef MTLComputePipelineReflection *MTLAutoreleasedComputePipelineReflection;
 @property NSUInteger maxTotalThreadsPerThreadgroup, maxCallStackDepth;
 @property BOOL supportIndirectCommandBuffers, supportAddingBinaryFunctions;
 @property (readonly) MTLPipelineBufferDescriptorArray *buffers;
-@property (nullable, copy) NSArray *preloadedLibraries, *insertLibraries, *binaryArchives;
+@property (nullable, copy) NSArray<id<MTLDynamicLibrary>> *preloadedLibraries, *insertLibraries;
+@property (nullable, copy) NSArray<id<MTLBinaryArchive>> *binaryArchives;
 @property (nullable, copy) MTLLinkedFunctions *linkedFunctions;
 @property MTLSize requiredThreadsPerThreadgroup;
 - (void)reset;

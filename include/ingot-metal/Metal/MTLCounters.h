@@ -23,7 +23,7 @@ MTL_EXTERN NSString *const MTLCounterErrorDomain;
 @end
 @protocol MTLCounterSet <NSObject>
 @property (readonly, copy) NSString *name;
-@property (readonly, copy) NSArray *counters;
+@property (readonly, copy) NSArray<id<MTLCounter>> *counters;
 @end
 @interface MTLCounterSampleBufferDescriptor : NSObject <NSCopying>
 @property (nullable, strong) id<MTLCounterSet> counterSet;

@@ -118,7 +118,8 @@ typedef void (^MTLBufferDeallocator)(void *pointer, NSUInteger length);
                                                                       error:(NSError **)error NS_RETURNS_RETAINED;
 - (nullable id<MTLBinaryArchive>)newBinaryArchiveWithDescriptor:(MTLBinaryArchiveDescriptor *)descriptor
                                                           error:(NSError **)error NS_RETURNS_RETAINED;
-- (nullable id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray *)arguments NS_RETURNS_RETAINED;
+- (nullable id<MTLArgumentEncoder>)newArgumentEncoderWithArguments:(NSArray<MTLArgumentDescriptor *> *)arguments
+    NS_RETURNS_RETAINED;
 
 - (nullable id<MTLLibrary>)newDefaultLibrary NS_RETURNS_RETAINED;
 - (nullable id<MTLLibrary>)newDefaultLibraryWithBundle:(NSBundle *)bundle error:(NSError **)error NS_RETURNS_RETAINED;
@@ -155,8 +156,9 @@ typedef void (^MTLBufferDeallocator)(void *pointer, NSUInteger length);
 @end
 
 MTL_EXTERN id<MTLDevice> MTLCreateSystemDefaultDevice(void) NS_RETURNS_RETAINED;
-MTL_EXTERN NSArray *MTLCopyAllDevices(void) NS_RETURNS_RETAINED;
-MTL_EXTERN NSArray *MTLCopyAllDevicesWithObserver(id *observer, MTLDeviceNotificationHandler handler) NS_RETURNS_RETAINED;
+MTL_EXTERN NSArray<id<MTLDevice>> *MTLCopyAllDevices(void) NS_RETURNS_RETAINED;
+MTL_EXTERN NSArray<id<MTLDevice>> *MTLCopyAllDevicesWithObserver(id *observer, MTLDeviceNotificationHandler handler)
+    NS_RETURNS_RETAINED;
 MTL_EXTERN void MTLRemoveDeviceObserver(id observer);
 MTL_EXTERN MTLDeviceNotificationName const MTLDeviceWasAddedNotification;
 MTL_EXTERN MTLDeviceNotificationName const MTLDeviceRemovalRequestedNotification;

@@ -55,14 +55,14 @@ typedef NS_ENUM(NSUInteger, MTLLibraryError) {
 MTL_EXTERN NSString *const MTLLibraryErrorDomain;
 
 @interface MTLCompileOptions : NSObject <NSCopying>
-@property (nullable, copy) NSDictionary *preprocessorMacros;
+@property (nullable, copy) NSDictionary<NSString *, NSObject *> *preprocessorMacros;
 @property BOOL fastMathEnabled; /* YES */
 @property MTLMathMode mathMode; /* Fast */
 @property MTLMathFloatingPointFunctions mathFloatingPointFunctions;
 @property MTLLanguageVersion languageVersion;
 @property MTLLibraryType libraryType;
 @property (nullable, copy) NSString *installName;
-@property (nullable, copy) NSArray *libraries;
+@property (nullable, copy) NSArray<id<MTLDynamicLibrary>> *libraries;
 @property BOOL preserveInvariance, allowReferencingUndefinedSymbols, enableLogging;
 @property MTLLibraryOptimizationLevel optimizationLevel;
 @property MTLCompileSymbolVisibility compileSymbolVisibility;
@@ -86,12 +86,12 @@ MTL_EXTERN NSString *const MTLLibraryErrorDomain;
 @property (nullable, copy) NSString *name, *specializedName;
 @property (nullable, copy) MTLFunctionConstantValues *constantValues;
 @property MTLFunctionOptions options;
-@property (nullable, copy) NSArray *binaryArchives;
+@property (nullable, copy) NSArray<id<MTLBinaryArchive>> *binaryArchives;
 @end
 @interface MTLLinkedFunctions : NSObject <NSCopying>
 + (MTLLinkedFunctions *)linkedFunctions;
-@property (nullable, copy) NSArray *functions, *binaryFunctions, *privateFunctions;
-@property (nullable, copy) NSDictionary *groups;
+@property (nullable, copy) NSArray<id<MTLFunction>> *functions, *binaryFunctions, *privateFunctions;
+@property (nullable, copy) NSDictionary<NSString *, NSArray<id<MTLFunction>> *> *groups;
 @end
 
 @protocol MTLFunction <NSObject>
@@ -99,7 +99,7 @@ MTL_EXTERN NSString *const MTLLibraryErrorDomain;
 @property (readonly) id<MTLDevice> device;
 @property (readonly) MTLFunctionType functionType;
 @property (readonly) NSString *name;
-@property (readonly) NSDictionary *functionConstantsDictionary;
+@property (readonly) NSDictionary<NSString *, MTLFunctionConstant *> *functionConstantsDictionary;
 @property (readonly) MTLFunctionOptions options;
 - (id<MTLArgumentEncoder>)newArgumentEncoderWithBufferIndex:(NSUInteger)bufferIndex NS_RETURNS_RETAINED;
 @end
@@ -107,7 +107,7 @@ MTL_EXTERN NSString *const MTLLibraryErrorDomain;
 @protocol MTLLibrary <NSObject>
 @property (nullable, copy) NSString *label;
 @property (readonly) id<MTLDevice> device;
-@property (readonly) NSArray *functionNames;
+@property (readonly) NSArray<NSString *> *functionNames;
 @property (readonly) MTLLibraryType type;
 @property (nullable, readonly) NSString *installName;
 - (nullable id<MTLFunction>)newFunctionWithName:(NSString *)name NS_RETURNS_RETAINED;

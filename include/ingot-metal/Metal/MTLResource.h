@@ -124,7 +124,7 @@ typedef NS_ENUM(NSInteger, MTLHeapType) {
 @property (nullable, readonly) NSString *label;
 @property (readonly) uint64_t allocatedSize;
 @property (readonly) NSUInteger allocationCount;
-@property (readonly, copy) NSArray *allAllocations;
+@property (readonly, copy) NSArray<id<MTLAllocation>> *allAllocations;
 - (void)requestResidency;
 - (void)endResidency;
 - (void)addAllocation:(id<MTLAllocation>)allocation;

@@ -33,39 +33,6 @@ struct calls {
     struct ig_error *error;
 };
 
-static const char texture_class[] = "15__ingot_texture";
-
-const char *igc_plain_name(const char *mangled, size_t *length) {
-    const char *name = mangled, *p = mangled + 2;
-    *length = strlen(mangled);
-    if (!strncmp(mangled, "_ZZ", 3)) { /* a variable of a function: _ZZ…E4name */
-        const char *last = strrchr(mangled, 'E');
-        p = last && last[1] >= '1' && last[1] <= '9' ? last + 1 : p;
-    }
-    if (strncmp(mangled, "_Z", 2) != 0) {
-        return name;
-    }
-    const char *texture = strstr(mangled, texture_class);
-    while (texture && *texture && !(texture[0] == 'E' && texture[1] >= '1' && texture[1] <= '9')) {
-        texture++; /* past the template arguments: …IfE4readI… */
-    }
-    p = texture && *texture ? texture + 1 : p;
-    while (*p == 'N' || *p == 'K' || *p == 'L') {
-        p++;
-    }
-    while (*p >= '1' && *p <= '9') {
-        char *end;
-        size_t size = strtoul(p, &end, 10);
-        if (size > strlen(end)) {
-            break;
-        }
-        name = end;
-        *length = size;
-        p = end + size;
-    }
-    return name;
-}
-
 /* `what` (NULL: nothing) is named where `instruction` stands. */
 static ingot_status refuse(struct calls *calls, LLVMValueRef instruction, LLVMValueRef what,
                            const char *reason) {
@@ -146,7 +113,7 @@ static bool is_texture_access(LLVMValueRef instruction) {
     LLVMValueRef callee = LLVMIsACallInst(instruction) ? LLVMGetCalledValue(instruction) : NULL;
     size_t length;
     return callee && LLVMIsAFunction(callee) && LLVMIsDeclaration(callee) &&
-           strstr(LLVMGetValueName2(callee, &length), texture_class);
+           strstr(LLVMGetValueName2(callee, &length), igc_texture_class);
 }
 
 /* Depth first; the depth is that of the call graph. */

@@ -133,6 +133,7 @@ ingot_status igc_check_targets(LLVMValueRef kernel, const struct igc_job *job,
                                struct ig_error *error);
 /* The last name in a mangled one: "_ZN3foo3barEi" → "bar". Names of other forms stay whole. */
 const char *igc_plain_name(const char *mangled, size_t *length);
+extern const char igc_texture_class[]; /* in mangled names */
 /* The kernel calls a function of this (mangled) name that has no body. */
 ingot_status igc_fail_undefined(const char *name, struct ig_error *error);
 

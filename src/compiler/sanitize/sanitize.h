@@ -38,6 +38,7 @@ static inline bool igs_wants_counters(const struct igc_kernel *kernel) {
 igc_pass_fn igs_unwrap_pointers, igs_split_structs;
 igc_pass_fn igs_check_bounds, igs_check_alignment, igs_check_arithmetic;
 igc_pass_fn igs_check_race, igs_check_barrier;
+igc_pass_fn igs_split_copies;
 igc_pass_fn igs_mark_unwritten, igs_mark_members, igs_check_shadows, igs_check_lanes;
 igc_pass_fn igs_mark_functions, igs_check_numeric;
 

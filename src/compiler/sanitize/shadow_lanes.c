@@ -94,6 +94,11 @@ static LLVMValueRef shuffled(struct igs_shadows *shadows, LLVMValueRef call) {
     return result;
 }
 
+/* The worst of all active lanes, which comes from where that lane's value does. */
+static LLVMValueRef worst_of_all(struct igs_shadows *shadows, LLVMValueRef shadow) {
+    return igs_call(shadows->kernel, IGI_simd_max_u32, &shadow, 1);
+}
+
 /* The worst of the lanes that `counts` says, of those that are bad: as i32, the call's own place
  * being where it comes from. */
 static LLVMValueRef worst_of(struct igs_shadows *shadows, LLVMValueRef call, LLVMValueRef shadow,
@@ -103,14 +108,14 @@ static LLVMValueRef worst_of(struct igs_shadows *shadows, LLVMValueRef call, LLV
     LLVMValueRef result = word(shadows, 0);
     if (may & IGS_MAY_NO_LANE) {
         LLVMValueRef bad = lanes_where(shadows, igs_is_bad(shadows, shadow));
-        bad = counts ? LLVMBuildAnd(b, bad, counts, "") : bad;
+        bad = LLVMBuildAnd(b, bad, counts, "");
         result = LLVMBuildSelect(b, is_any(shadows, bad),
                                  igs_source(shadows, origin, IGS_MAY_NO_LANE), result, "");
     }
     if (may & IGS_MAY_UNWRITTEN) {
         LLVMValueRef mark = word(shadows, INGOT_CPU_NEVER_WRITTEN);
         LLVMValueRef bad = lanes_where(shadows, LLVMBuildICmp(b, LLVMIntUGE, shadow, mark, ""));
-        bad = counts ? LLVMBuildAnd(b, bad, counts, "") : bad;
+        bad = LLVMBuildAnd(b, bad, counts, "");
         result = LLVMBuildSelect(b, is_any(shadows, bad),
                                  igs_source(shadows, origin, IGS_MAY_UNWRITTEN), result, "");
     }
@@ -179,10 +184,10 @@ void igs_shadow_lanes(struct igs_shadows *shadows, LLVMValueRef call) {
         if (!igs_may_be(shadows, value)) {
             return;
         }
-        result =
-            worst_of(shadows, call, igs_shadow_of(shadows, value),
-                     igi_family_of(call) == IGI_FAMILY_PREFIX ? lanes_before(shadows, call) : NULL,
-                     igs_may_be(shadows, value));
+        result = igi_family_of(call) == IGI_FAMILY_PREFIX
+                     ? worst_of(shadows, call, igs_shadow_of(shadows, value),
+                                lanes_before(shadows, call), igs_may_be(shadows, value))
+                     : worst_of_all(shadows, igs_shadow_of(shadows, value));
         break;
     }
     igs_set_shadow(shadows, call, result);

@@ -5,6 +5,8 @@
  * Not bit by bit: a number of which one byte was never written is bad as a whole. Structs and
  * arrays as values are bad as a whole too.
  */
+#include <string.h>
+
 #include "compiler/ir/builtins.h"
 #include "compiler/sanitize/shadow.h"
 
@@ -113,6 +115,13 @@ static bool is_bits(LLVMTypeRef type) {
     return LLVMGetTypeKind(scalar) == LLVMIntegerTypeKind && LLVMGetIntTypeWidth(scalar) == 1;
 }
 
+/* A store to a bit-field keeps the bits beside it: clang's bf.set = or (bf.clear, value). */
+static bool sets_bit_field(LLVMValueRef in) {
+    size_t length;
+    return LLVMGetInstructionOpcode(in) == LLVMOr &&
+           !strncmp(LLVMGetValueName2(in, &length), "bf.set", 6);
+}
+
 /* Where one operand is good and decides (false of `and`, true of `or`), the other does not matter.
  */
 static LLVMValueRef logical(struct igs_shadows *shadows, LLVMValueRef in, bool is_and) {
@@ -200,6 +209,7 @@ void igs_shadow_arithmetic(struct igs_shadows *shadows, LLVMValueRef in) {
     case LLVMAnd:
     case LLVMOr:
         shadow = is_bits(LLVMTypeOf(in)) ? logical(shadows, in, opcode == LLVMAnd)
+                 : sets_bit_field(in)    ? igs_shadow_of(shadows, LLVMGetOperand(in, 1))
                                          : worst_operand(shadows, in, count);
         break;
     default:

@@ -106,10 +106,17 @@ static NSUInteger size_of(MTLDataType type) {
 }
 - (void)setBuffer:(id<MTLBuffer>)buffer offset:(NSUInteger)offset atIndex:(NSUInteger)index {
     char *place = [self placeOf:index isPointer:YES for:_cmd];
-    uint64_t address = buffer ? [im_check_buffer(self, _cmd, buffer, owner) gpuAddress] + offset : 0;
+    IngotBuffer *checked = buffer ? im_check_buffer(self, _cmd, buffer, owner) : nil;
+    if (checked && offset > [checked length]) {
+        IM_RAISE(self, @"offset %lu passes the end of the buffer at index %lu, which has %lu bytes",
+                 (unsigned long)offset, (unsigned long)index, (unsigned long)[checked length]);
+    }
+    uint64_t address = checked ? [checked gpuAddress] + offset : 0;
     memcpy(place, &address, sizeof address);
 }
 - (void)setBuffers:(const id<MTLBuffer> *)buffers offsets:(const NSUInteger *)offsets withRange:(NSRange)range {
+    IM_NEED_LIST(self, buffers, range.length);
+    IM_NEED_LIST(self, offsets, range.length);
     for (NSUInteger i = 0; i < range.length; i++) {
         [self setBuffer:buffers[i] offset:offsets[i] atIndex:range.location + i];
     }

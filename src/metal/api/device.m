@@ -181,6 +181,9 @@ IS_NOT_THERE(areProgrammableSamplePositionsSupported)
     return NO;
 }
 - (void)sampleTimestamps:(MTLTimestamp *)cpu gpuTimestamp:(MTLTimestamp *)gpu {
+    if (!cpu || !gpu) {
+        IM_RAISE(self, @"a timestamp has no place: the pointers are %p and %p", (void *)cpu, (void *)gpu);
+    }
     *cpu = *gpu = (MTLTimestamp)(im_now() * 1e9);
 }
 

@@ -158,6 +158,9 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
     binding->offset = offset;
 }
 - (void)setBuffers:(const id<MTLBuffer> *)buffers offsets:(const NSUInteger *)offsets withRange:(NSRange)range {
+    [self needOpen:_cmd];
+    IM_NEED_LIST(self, buffers, range.length);
+    IM_NEED_LIST(self, offsets, range.length);
     for (NSUInteger i = 0; i < range.length; i++) {
         bind_buffer(self, _cmd, buffers[i], offsets[i], range.location + i);
     }
@@ -239,6 +242,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
     }
 }
 - (void)useResources:(const id<MTLResource> *)resources count:(NSUInteger)count usage:(MTLResourceUsage)usage {
+    IM_NEED_LIST(self, resources, count);
     (void)resources;
     (void)count;
     (void)usage;
@@ -251,6 +255,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
     }
 }
 - (void)useHeaps:(const id<MTLHeap> *)heaps count:(NSUInteger)count {
+    IM_NEED_LIST(self, heaps, count);
     (void)heaps;
     (void)count;
     [self needOpen:_cmd];
@@ -260,6 +265,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
     [self needOpen:_cmd];
 }
 - (void)memoryBarrierWithResources:(const id<MTLResource> *)resources count:(NSUInteger)count {
+    IM_NEED_LIST(self, resources, count);
     (void)resources;
     (void)count;
     [self needOpen:_cmd];

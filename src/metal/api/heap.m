@@ -185,15 +185,18 @@ static NSUInteger align_up(NSUInteger value, NSUInteger alignment) {
     }
     return buffer;
 }
+static void check_storage(IngotHeap *self, SEL selector, MTLResourceOptions options) {
+    if ((options & MTLResourceStorageModeMask) != ([self resourceOptions] & MTLResourceStorageModeMask)) {
+        im_raise(self, selector, @"storage mode %lu is asked for, the heap's is %lu",
+                 (unsigned long)((options & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift),
+                 (unsigned long)[self storageMode]);
+    }
+}
 - (id<MTLBuffer>)newBufferWithLength:(NSUInteger)length options:(MTLResourceOptions)options {
     if ([descriptor type] != MTLHeapTypeAutomatic) {
         IM_RAISE(self, @"the heap is not automatic: give an offset");
     }
-    if ((options & MTLResourceStorageModeMask) != ([self resourceOptions] & MTLResourceStorageModeMask)) {
-        IM_RAISE(self, @"storage mode %lu is asked for, the heap's is %lu",
-                 (unsigned long)((options & MTLResourceStorageModeMask) >> MTLResourceStorageModeShift),
-                 (unsigned long)[self storageMode]);
-    }
+    check_storage(self, _cmd, options);
     NSUInteger offset = length ? [self takeRange:length] : NSNotFound;
     id buffer = offset == NSNotFound ? nil : [self viewOf:length at:offset options:options];
     if (!buffer && offset != NSNotFound) {
@@ -207,6 +210,7 @@ static NSUInteger align_up(NSUInteger value, NSUInteger alignment) {
     if ([descriptor type] != MTLHeapTypePlacement) {
         IM_RAISE(self, @"offset %lu is given, but the heap is not a placement heap", (unsigned long)offset);
     }
+    check_storage(self, _cmd, options);
     return [self viewOf:length at:offset options:options];
 }
 @end
@@ -310,17 +314,19 @@ id im_new_fence(IngotDevice *device) {
     }
     [allocations addObject:allocation];
 }
-- (void)addAllocations:(const id<MTLAllocation> *)list count:(NSUInteger)count {
+- (void)addAllocations:(const id<MTLAllocation> *)resources count:(NSUInteger)count {
+    IM_NEED_LIST(self, resources, count);
     for (NSUInteger i = 0; i < count; i++) {
-        [self addAllocation:list[i]];
+        [self addAllocation:resources[i]];
     }
 }
 - (void)removeAllocation:(id<MTLAllocation>)allocation {
     [allocations removeObject:allocation];
 }
-- (void)removeAllocations:(const id<MTLAllocation> *)list count:(NSUInteger)count {
+- (void)removeAllocations:(const id<MTLAllocation> *)resources count:(NSUInteger)count {
+    IM_NEED_LIST(self, resources, count);
     for (NSUInteger i = 0; i < count; i++) {
-        [allocations removeObject:list[i]];
+        [allocations removeObject:resources[i]];
     }
 }
 - (void)removeAllAllocations {

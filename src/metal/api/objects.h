@@ -13,6 +13,13 @@
 
 /* Throws: "-[MTLBuffer contents]: …". `what` is the object or class that was called. */
 #define IM_RAISE(what, ...) im_raise((what), _cmd, __VA_ARGS__)
+/* Throws where an array of so many items is at NULL. */
+#define IM_NEED_LIST(what, list, count)                                                            \
+    do {                                                                                           \
+        if ((count) && !(list)) {                                                                  \
+            IM_RAISE(what, @"%lu " #list " at NULL", (unsigned long)(count));                      \
+        }                                                                                          \
+    } while (0)
 void im_raise(id what, SEL selector, NSString *format, ...) __attribute__((noreturn))
 NS_FORMAT_FUNCTION(3, 4);
 /* Sets *error, where there is one, to the calling thread's message of libingot. */
