@@ -294,7 +294,7 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
                       args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
                       igo_aligned(plan->b.tensor, 16);
     const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2 &&
-                       (rows == 1 || plan->a.tensor->type == INGOT_SCALAR_F32);
+                       (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
     igo_launch_kernel(launch, "matmul_%s_%u_%s",
                       wide                 ? "dots_wide"
                       : plan->b.transposed ? "dots"
