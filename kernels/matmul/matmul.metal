@@ -15,6 +15,7 @@
 using namespace metal;
 #include "common/activation.h"
 #include "common/instantiate.h"
+#include "common/memory_hints.h"
 #include "common/vector8.h"
 #include "common/tile.h"
 #include "matmul/matmul_args.h"
@@ -357,6 +358,7 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
         float even = 0, odd = 0;
         ulong k = first; // a sum with lane that may wrap is no vector of neighbours
         for (; k + 64 <= whole; k += 64) {
+            prefetch<64>(line + k + 8192 / sizeof(T)); // past the end of a page, where CPUs stop foreseeing
             even = fma(float(a[k + lane]), float(line[k + lane]), even);
             odd = fma(float(a[k + 32 + lane]), float(line[k + 32 + lane]), odd);
         }
