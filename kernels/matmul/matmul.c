@@ -83,7 +83,7 @@ static const struct tile_shape {
 enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
 
 /* matmul_spans.h: columns of a SIMD-group, and of one that takes eight rows. */
-enum { SPAN_COLUMNS = 1024, SPAN_ROWS = 8, SPAN_EIGHT_COLUMNS = 512 };
+enum { SPAN_COLUMNS = 1024, SPAN_ROWS = 8, SPAN_EIGHT_COLUMNS = 512, SPAN_MOST_ROWS = 16 };
 
 /* ---- checks ---- */
 
@@ -242,10 +242,10 @@ static void turn_single_column(struct matmul_plan *plan) {
     plan->args.bias_step = 0;
 }
 
-/* Whether b is read once for all of five to eight rows, where panels would be the other way. */
-bool igo_matmul_has_eight_rows(const struct igo_call *call, const struct matmul_plan *plan) {
+/* Whether b is read once for each eight rows, where panels would be the other way. */
+bool igo_matmul_has_eights(const struct igo_call *call, const struct matmul_plan *plan) {
     return uses_panels(call) && !plan->b.transposed && plan->args.m > igo_knob(call, KNOB_FEW) &&
-           plan->args.m <= SPAN_ROWS && plan->a.tensor->type == INGOT_SCALAR_BF16;
+           plan->args.m <= SPAN_MOST_ROWS && plan->a.tensor->type == INGOT_SCALAR_BF16;
 }
 
 /* Whether b is read straight from memory. With both transposed the elements of a line of a are
@@ -253,7 +253,7 @@ bool igo_matmul_has_eight_rows(const struct igo_call *call, const struct matmul_
 static bool has_few_rows(const struct igo_call *call, const struct matmul_plan *plan) {
     const uint32_t m = plan->args.m;
     const bool gathers = plan->a.transposed && plan->b.transposed;
-    if (igo_matmul_has_eight_rows(call, plan)) {
+    if (igo_matmul_has_eights(call, plan)) {
         return true;
     }
     return m <= igo_knob(call, KNOB_FEW) && (m <= FEW_ROWS || !gathers);
@@ -300,7 +300,7 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
                             struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
     const bool two = args->m == 2 && plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2;
-    const bool eight = igo_matmul_has_eight_rows(call, plan);
+    const bool eight = igo_matmul_has_eights(call, plan);
     const uint32_t rows = args->m == 1 ? 1 : two ? 2 : eight ? SPAN_ROWS : FEW_ROWS;
     const uint32_t simds = igo_knob(call, KNOB_SIMD);
     const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed && !plan->a.transposed &&

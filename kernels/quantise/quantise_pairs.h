@@ -48,8 +48,19 @@ template <typename T, typename S> struct quantised_lines {
             to[PAIR_LINE + lane] = simd_shuffle(known, other_from);
         }
     }
+    /* What the lines below have at the same place is on its way. */
+    template <uint COUNT> void ask(uint row, uint k) thread const {
+        const uint line = 512 / bits;
+        if (k % line == 0) {
+            for (uint r = COUNT; r < 2 * COUNT; r++) {
+                const ulong at = ulong(row + r) * depth + k;
+                prefetch<1>(packed + at / (32 / bits));
+            }
+        }
+    }
     template <uint COUNT>
     void stage(threadgroup bfloat *to, uint row, uint k, uint lane) thread const {
+        ask<COUNT>(row, k);
         if (bits == 4) {
             const uint last = rows - 1; // lines behind it are made and left
 #pragma clang loop unroll(disable)
