@@ -80,7 +80,10 @@ static const struct tile_shape {
 } square = {64, 64, 4}, by_columns[] = {{192, 16, 8}, {128, 48, 4}, {48, 96, 2}};
 
 /* What the kernels for few rows take at once. */
-enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4, SPAN_COLUMNS = 1024 };
+enum { FEW_ROWS = 4, FEW_COLUMNS = 128, SINGLE_COLUMNS = 256, FEW_DOTS = 4 };
+
+/* matmul_spans.h: columns of a SIMD-group, and of one that takes eight rows. */
+enum { SPAN_COLUMNS = 1024, SPAN_ROWS = 8, SPAN_EIGHT_COLUMNS = 512, SPAN_MOST_ROWS = 16 };
 
 /* ---- checks ---- */
 
@@ -239,11 +242,20 @@ static void turn_single_column(struct matmul_plan *plan) {
     plan->args.bias_step = 0;
 }
 
+/* Whether b is read once for each eight rows, where panels would be the other way. */
+bool igo_matmul_has_eights(const struct igo_call *call, const struct matmul_plan *plan) {
+    return uses_panels(call) && !plan->b.transposed && plan->args.m > igo_knob(call, KNOB_FEW) &&
+           plan->args.m <= SPAN_MOST_ROWS && plan->a.tensor->type == INGOT_SCALAR_BF16;
+}
+
 /* Whether b is read straight from memory. With both transposed the elements of a line of a are
  * gathered, which more than one round of rows cannot afford. */
 static bool has_few_rows(const struct igo_call *call, const struct matmul_plan *plan) {
     const uint32_t m = plan->args.m;
     const bool gathers = plan->a.transposed && plan->b.transposed;
+    if (igo_matmul_has_eights(call, plan)) {
+        return true;
+    }
     return m <= igo_knob(call, KNOB_FEW) && (m <= FEW_ROWS || !gathers);
 }
 
@@ -288,13 +300,14 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
                             struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
     const bool two = args->m == 2 && plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2;
-    const uint32_t rows = args->m == 1 ? 1 : two ? 2 : FEW_ROWS;
+    const bool eight = igo_matmul_has_eights(call, plan);
+    const uint32_t rows = args->m == 1 ? 1 : two ? 2 : eight ? SPAN_ROWS : FEW_ROWS;
     const uint32_t simds = igo_knob(call, KNOB_SIMD);
     const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed && !plan->a.transposed &&
                       args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
                       igo_aligned(plan->b.tensor, 16);
     const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2 &&
-                       (rows == 1 || plan->a.tensor->type == INGOT_SCALAR_F32);
+                       (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
     igo_launch_kernel(launch, "matmul_%s_%u_%s",
                       wide                 ? "dots_wide"
                       : plan->b.transposed ? "dots"
@@ -302,7 +315,7 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
                                            : "columns",
                       rows, igo_type_name(plan->a.tensor->type));
     if (spans) {
-        launch->threadgroups[0] = blocks(args->n, SPAN_COLUMNS);
+        launch->threadgroups[0] = blocks(args->n, eight ? SPAN_EIGHT_COLUMNS : SPAN_COLUMNS);
         launch->threadgroups[1] = blocks(args->m, rows);
         launch->group[0] = 32;
         return;

@@ -15,6 +15,7 @@
 using namespace metal;
 #include "common/activation.h"
 #include "common/instantiate.h"
+#include "common/memory_hints.h"
 #include "common/vector8.h"
 #include "common/tile.h"
 #include "matmul/matmul_args.h"
@@ -348,6 +349,9 @@ inline void put_dots(thread float (&sum)[ROWS][WIDTH], uint row0, uint column0, 
         put(mine, plane, row0 + lane / WIDTH, column0 + lane % WIDTH, bias, out, parts, args);
 }
 
+// Bytes of b that are asked for ahead: CPUs stop foreseeing at the end of a page.
+constexpr constant uint AHEAD = 8192;
+
 // Whole SIMD-groups of k. A single row of a takes row after row of b, as they lie in memory.
 template <typename T, uint WIDTH>
 inline void add_lines(thread float *sum, device const T *a, device const T *b,
@@ -357,6 +361,7 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
         float even = 0, odd = 0;
         ulong k = first; // a sum with lane that may wrap is no vector of neighbours
         for (; k + 64 <= whole; k += 64) {
+            prefetch<64>(line + k + AHEAD / sizeof(T));
             even = fma(float(a[k + lane]), float(line[k + lane]), even);
             odd = fma(float(a[k + 32 + lane]), float(line[k + 32 + lane]), odd);
         }
@@ -370,13 +375,15 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
 template <typename T, uint ROWS, uint WIDTH, bool TOUCH>
 inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
                      thread const ulong (&a_row)[ROWS], ulong a_step, device const T *b,
-                     thread const ulong (&b_row)[WIDTH], uint first, uint whole, uint lane) {
+                     thread const ulong (&b_row)[WIDTH], ulong ahead, uint first, uint whole,
+                     uint lane) {
     for (ulong k = first; k < whole; k += 32) {
         float x[ROWS];
         for (uint r = 0; r < ROWS; r++)
             x[r] = float(a[a_row[r] + (TOUCH ? k + lane : (k + lane) * a_step)]);
         for (uint w = 0; w < WIDTH; w++) {
             float y = float(b[b_row[w] + k + lane]);
+            prefetch<32>(b + b_row[w] + k + ahead);
             for (uint r = 0; r < ROWS; r++)
                 sum[r][w] = fma(x[r], y, sum[r][w]);
         }
@@ -408,12 +415,13 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
         b_row[w] = min(w, columns - 1) * args.b_stride;
     float sum[ROWS][WIDTH] = {};
     uint whole = first + (end - first) / 32 * 32;
+    ulong ahead = args.b_stride * sizeof(T) <= 16384 ? args.b_stride * WIDTH : AHEAD / sizeof(T);
     if (ROWS == 1 && a_step == 1)
         add_lines(sum[0], a, b, b_row, first, whole, lane);
     else if (a_step == 1)
-        add_dots<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, first, whole, lane);
+        add_dots<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, ahead, first, whole, lane);
     else
-        add_dots<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, first, whole, lane);
+        add_dots<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, ahead, first, whole, lane);
     if (whole + lane < end) {
         for (uint w = 0; w < WIDTH; w++)
             for (uint r = 0; r < ROWS; r++)
@@ -587,6 +595,8 @@ INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
 INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
 INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
 INSTANTIATE_KERNEL("matmul_spans_4_f32", matmul_spans<float, 4, 1024, 4>)
+INSTANTIATE_KERNEL("matmul_spans_4_bf16", matmul_spans<bfloat, 4, 1024, 4>)
+INSTANTIATE_KERNEL("matmul_spans_8_bf16", matmul_spans<bfloat, 8, 512, 4>)
 INSTANTIATE_KERNEL("matmul_units_f16", matmul_units<half, 128, 192>)
 INSTANTIATE_KERNEL("matmul_units_bf16", matmul_units<bfloat, 128, 384>)
 INSTANTIATE_KERNEL("matmul_units_rows_f16", matmul_units_rows<half, 128, 128>)

@@ -226,7 +226,7 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
     ulong b_step = args.b_transposed ? 1 : args.b_stride;
     a += matrix * args.a_batch + row0 * a_row;
     b += matrix * args.b_batch + column0 * (args.b_transposed ? args.b_stride : 1);
-    bool ahead = TALL == 1 && args.n <= 128;
+    bool ahead = args.n <= 128;
     for (uint k0 = first; k0 < end; k0 += DEPTH) {
         uint last = min(end, k0 + DEPTH);
         simdgroup_barrier(mem_flags::mem_threadgroup);

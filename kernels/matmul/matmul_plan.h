@@ -44,6 +44,7 @@ struct matmul_plan {
 
 /* (a b)' = b' a' */
 void igo_matmul_swap_operands(struct matmul_plan *plan);
+bool igo_matmul_has_eights(const struct igo_call *call, const struct matmul_plan *plan);
 /* Binds operands, bias, result and arguments, and dispatches; sums go to `sums` where k has parts.
  */
 void igo_matmul_multiply(struct igo_call *call, const struct matmul_plan *plan,

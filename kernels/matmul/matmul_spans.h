@@ -6,6 +6,7 @@
 #ifndef INGOT_KERNELS_MATMUL_SPANS_H
 #define INGOT_KERNELS_MATMUL_SPANS_H
 
+#include "common/memory_hints.h"
 #include "matmul/matmul_finish.h"
 
 /* DEEP rows of b, from `line` on, times those of a. */
@@ -27,6 +28,7 @@ inline void add_spans(threadgroup float *sums, device const T *a, thread const u
 #pragma unroll
             for (uint d = 0; d < DEEP; d++) {
                 y[d] = float(from[d * stride + lane]);
+                prefetch<32>(from + (DEEP + d) * stride);
             }
         } else {
 #pragma unroll

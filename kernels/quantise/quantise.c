@@ -21,7 +21,7 @@ static const ingot_ops_knob knobs[] = {
      .maximum = 1},
 };
 
-enum { KNOB_PANEL, KNOB_FEW, KNOB_PAIRS, KNOB_ROWS, KNOB_FILL, KNOB_WIDE };
+enum { KNOB_PANEL, KNOB_FEW, KNOB_PAIRS, KNOB_ROWS, KNOB_FILL, KNOB_WIDE, KNOB_UNITS };
 static const ingot_ops_knob matmul_knobs[] = {
     [KNOB_PANEL] = {.name = "panel",
                     .help = "rows of the weights that are turned into numbers at once",
@@ -56,6 +56,12 @@ static const ingot_ops_knob matmul_knobs[] = {
                    .fallback = 1,
                    .minimum = 1,
                    .maximum = 65536},
+    [KNOB_UNITS] = {.name = "units",
+                    .help = "1: `pairs` is for products by matrix units, which CPUs of some code "
+                            "levels have",
+                    .fallback = 0,
+                    .minimum = 0,
+                    .maximum = 1},
 };
 
 enum { QUANTISE, DEQUANTISE, MATMUL };
@@ -355,6 +361,28 @@ static ingot_tensor lay_out(struct igo_call *call, const struct product *p,
     return x;
 }
 
+/* The sums of x over groups, for products by pairs. */
+static ingot_tensor add_groups(struct igo_call *call, const struct product *p, uint32_t columns,
+                               uint32_t blocks) {
+    enum { LANES = 32 };
+    const uint32_t groups = (uint32_t)p->k / p->desc->weights.group;
+    ingot_tensor sums = igo_scratch_tensor(call, INGOT_SCALAR_F32, 1,
+                                           (const int64_t[]){(int64_t)groups * blocks * LANES});
+    const struct matmul_args args = {.n = (uint32_t)p->m, .b_stride = (uint64_t)p->x.strides[0]};
+    struct igo_launch launch = {.group = {LANES, 1, 1},
+                                .whole_simdgroups = true,
+                                .threadgroups = {blocks, groups, 1}};
+    igo_launch_kernel(&launch, "quantised_sums_%u_bf16", columns);
+    igo_launch_constant_u32(&launch, "bits", 8);
+    igo_launch_constant_bool(&launch, "has_biases", false);
+    igo_launch_tensor(&launch, &p->x, NULL);
+    igo_launch_tensor(&launch, &sums, NULL);
+    igo_launch_bytes(&launch, &args, sizeof args);
+    igo_launch_bytes(&launch, &p->desc->weights.group, sizeof p->desc->weights.group);
+    igo_dispatch(call, &launch);
+    return sums;
+}
+
 static void check_bias(struct igo_call *call, const struct product *p) {
     if (p->desc->bias && igo_tensor(call, "bias", p->desc->bias, IGO_FLOATS, 1, 1)) {
         igo_same_type(call, "bias", p->desc->bias, "x", &p->x);
@@ -405,7 +433,8 @@ static bool choose_weights(struct igo_call *call, const struct product *p,
     igo_launch_kernel(launch, "quantised_units_%s_%s", igo_type_name(p->x.type),
                       igo_type_name(w->scales->type));
     igo_quantised_constants(launch, w);
-    if (p->m > 8 && p->m <= UNIT_COLUMNS && igo_has_kernel(call, launch)) {
+    if (igo_knob(call, KNOB_UNITS) && p->m > 8 && p->m <= UNIT_COLUMNS &&
+        igo_has_kernel(call, launch)) {
         return true;
     }
     if (halves) {
@@ -460,8 +489,14 @@ static bool multiply_left(struct igo_call *call, const struct product *p) {
     igo_launch_tensor(&launch, &p->out, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_launch_bytes(&launch, &w->group, sizeof w->group);
+    ingot_tensor sums = {0};
+    if (!units) {
+        sums = add_groups(call, p, chosen.columns, blocks);
+        igo_launch_tensor(&launch, &sums, NULL);
+    }
     igo_dispatch(call, &launch);
     igo_scratch_release(call, x.buffer);
+    igo_scratch_release(call, sums.buffer);
     return true;
 }
 

@@ -163,8 +163,11 @@ kernel void dequantise_lanes(device const uint *packed [[buffer(0)]],
 #include "quantise/quantise_wide.h"
 #include "quantise/quantise_units.h"
 INSTANTIATE_KERNEL("quantised_pairs_8_bf16_bf16", quantised_pairs<bfloat, bfloat, 2, 1>)
-INSTANTIATE_KERNEL("quantised_pairs_16_bf16_bf16", quantised_pairs<bfloat, bfloat, 1, 2>)
+INSTANTIATE_KERNEL("quantised_pairs_16_bf16_bf16", quantised_pairs<bfloat, bfloat, 2, 2>)
 INSTANTIATE_KERNEL("quantised_pairs_32_bf16_bf16", quantised_pairs<bfloat, bfloat, 1, 4>)
+INSTANTIATE_KERNEL("quantised_sums_8_bf16", quantised_sums<bfloat, 8>)
+INSTANTIATE_KERNEL("quantised_sums_16_bf16", quantised_sums<bfloat, 16>)
+INSTANTIATE_KERNEL("quantised_sums_32_bf16", quantised_sums<bfloat, 32>)
 INSTANTIATE_KERNEL("quantised_units_f16_f16", quantised_units<half, half, 128, 128>)
 INSTANTIATE_KERNEL("quantised_units_bf16_bf16", quantised_units<bfloat, bfloat, 128, 256>)
 INSTANTIATE_BOTH(f32, float, f32, float)
