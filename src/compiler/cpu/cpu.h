@@ -58,7 +58,7 @@ struct igv_facts {
     struct igc_lines lines;
     uint32_t flags; /* of enum ingot_cpu_kernel_flags */
     uint32_t stack_bytes;
-    bool has_bounds; /* checks that mark_bounds.c marked */
+    bool has_bounds;      /* checks that mark_bounds.c marked */
     struct igv_kept kept; /* prepare/kept.c: words; kept.c: the functions, for kept_for */
     const struct igv_target *kept_for;
 };

@@ -20,8 +20,9 @@
 enum {
     GIANT = 400000, /* instructions of a kernel, all inlined and not simplified */
     LEAST_KEPT = 1000,
-    PER_NUMBER = 12, /* instructions for each number that goes in or out, or a call costs too much */
-    ROUNDS = 8,      /* that a loop is taken to be unrolled by */
+    PER_NUMBER =
+        12,     /* instructions for each number that goes in or out, or a call costs too much */
+    ROUNDS = 8, /* that a loop is taken to be unrolled by */
     MOST_DEPTH = 3,
 };
 
@@ -30,7 +31,7 @@ enum state { UNSEEN, ACTIVE, DONE };
 struct function {
     LLVMValueRef value;
     enum state state;
-    bool may_stay;   /* it, and all that it calls, makes values of values */
+    bool may_stay; /* it, and all that it calls, makes values of values */
     bool stays;
     uint64_t own;    /* instructions, loops unrolled by a guess */
     uint64_t size;   /* with what is inlined */
@@ -218,7 +219,6 @@ static void choose(struct choice *choice) {
         unsigned numbers = function->may_stay && function->value != choice->kernel->function
                                ? igc_kept_numbers(choice->kernel, function->value)
                                : 0;
-        size_t l; if (getenv("KDEBUG")) fprintf(stderr, "%s may %d numbers %u copies %lu size %lu own %lu\n", LLVMGetValueName2(function->value, &l), function->may_stay, numbers, function->copies, function->size, function->own);
         function->stays = numbers && function->copies > 1 && function->size >= LEAST_KEPT &&
                           function->size >= (uint64_t)PER_NUMBER * numbers;
     }

@@ -40,11 +40,12 @@ struct signature {
     struct number taken[MOST_TAKEN], given[MOST_GIVEN];
     unsigned taken_count, given_count;
     struct part parts[MOST_PARAMETERS]; /* of the parameters */
-    unsigned result;                    /* the parameter that is the result's address, or IGI_NONE */
+    unsigned result; /* the parameter that is the result's address, or IGI_NONE */
     struct part given_part;
 };
 
-/* ---- which numbers there are ------------------------------------------------------------------ */
+/* ---- which numbers there are ------------------------------------------------------------------
+ */
 struct walk {
     struct igc_kernel *kernel;
     struct number *numbers;
@@ -165,8 +166,7 @@ static bool read_parameter(struct signature *s, LLVMValueRef function, unsigned 
         }
         if (result) {
             s->result = i;
-            bool done =
-                take_apart(s->kernel, part, s->given, &s->given_count, MOST_GIVEN);
+            bool done = take_apart(s->kernel, part, s->given, &s->given_count, MOST_GIVEN);
             part->is_number = false;
             return done;
         }
@@ -207,7 +207,8 @@ unsigned igc_kept_numbers(struct igc_kernel *kernel, LLVMValueRef function) {
                : 0;
 }
 
-/* ---- from memory to numbers, and back --------------------------------------------------------- */
+/* ---- from memory to numbers, and back ---------------------------------------------------------
+ */
 static unsigned align_of(struct igc_kernel *k, const struct part *part, uint64_t offset) {
     unsigned align = LLVMABIAlignmentOfType(k->layout, part->type);
     while (align > 1 && offset % align) {
@@ -224,11 +225,10 @@ static LLVMValueRef load_number(struct igc_kernel *k, const struct part *part,
     return load;
 }
 
-static void store_number(struct igc_kernel *k, const struct part *part,
-                         const struct number *number, LLVMValueRef value, LLVMValueRef address) {
+static void store_number(struct igc_kernel *k, const struct part *part, const struct number *number,
+                         LLVMValueRef value, LLVMValueRef address) {
     LLVMValueRef place = igc_byte_offset(k, address, number->offset);
-    LLVMSetAlignment(LLVMBuildStore(k->builder, value, place),
-                     align_of(k, part, number->offset));
+    LLVMSetAlignment(LLVMBuildStore(k->builder, value, place), align_of(k, part, number->offset));
 }
 
 /* Memory for the part, at the start of the function that the builder stands in. */
@@ -250,7 +250,8 @@ static LLVMValueRef allocate(struct igc_kernel *k, const struct part *part) {
     return memory;
 }
 
-/* ---- the function of numbers ------------------------------------------------------------------ */
+/* ---- the function of numbers ------------------------------------------------------------------
+ */
 static LLVMTypeRef given_type(const struct signature *s) {
     LLVMTypeRef types[MOST_GIVEN];
     for (unsigned i = 0; i < s->given_count; i++) {
@@ -302,10 +303,10 @@ static LLVMValueRef declare(const struct signature *s, LLVMValueRef function, un
     igi_add_attribute(kept, "nounwind", 0);
     igi_add_attribute(kept, "memory", 0);
     snprintf(text, sizeof text, "%u", number);
-    LLVMAddAttributeAtIndex(
-        kept, LLVMAttributeFunctionIndex,
-        LLVMCreateStringAttribute(k->context, IGC_KEPT, (unsigned)strlen(IGC_KEPT), text,
-                                  (unsigned)strlen(text)));
+    LLVMAddAttributeAtIndex(kept, LLVMAttributeFunctionIndex,
+                            LLVMCreateStringAttribute(k->context, IGC_KEPT,
+                                                      (unsigned)strlen(IGC_KEPT), text,
+                                                      (unsigned)strlen(text)));
     return kept;
 }
 
@@ -348,8 +349,8 @@ static void define(const struct signature *s, LLVMValueRef kept, LLVMValueRef fu
     LLVMSetCurrentDebugLocation2(k->builder, NULL);
     const unsigned count = LLVMCountParams(function);
     for (unsigned i = 0; i < count; i++) {
-        arguments[i] = i == s->result ? allocate(k, &s->parts[i])
-                                      : put_together(s, &s->parts[i], kept);
+        arguments[i] =
+            i == s->result ? allocate(k, &s->parts[i]) : put_together(s, &s->parts[i], kept);
     }
     LLVMValueRef result = LLVMBuildCall2(k->builder, LLVMGlobalGetValueType(function), function,
                                          arguments, count, "");
@@ -358,7 +359,8 @@ static void define(const struct signature *s, LLVMValueRef kept, LLVMValueRef fu
                    in_memory ? arguments[s->result] : NULL);
 }
 
-/* ---- calls of it ------------------------------------------------------------------------------ */
+/* ---- calls of it ------------------------------------------------------------------------------
+ */
 static LLVMValueRef given_number(const struct signature *s, LLVMValueRef all, unsigned i) {
     return s->given_count == 1 ? all : LLVMBuildExtractValue(s->kernel->builder, all, i, "");
 }
@@ -387,8 +389,8 @@ static void replace_call(const struct signature *s, LLVMValueRef kept, LLVMValue
             arguments[i] = load_number(k, part, &s->taken[i], value);
         }
     }
-    LLVMValueRef all = LLVMBuildCall2(k->builder, function_type(s), kept, arguments,
-                                      s->taken_count, "");
+    LLVMValueRef all =
+        LLVMBuildCall2(k->builder, function_type(s), kept, arguments, s->taken_count, "");
     const bool in_memory = s->result != IGI_NONE;
     const struct part *part = in_memory ? &s->parts[s->result] : &s->given_part;
     if (part->is_number) {

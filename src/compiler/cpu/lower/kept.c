@@ -31,9 +31,8 @@ static LLVMValueRef place_of(struct igv_emit *emit, LLVMValueRef frame, LLVMValu
 static void load_words(struct igv_emit *emit, LLVMValueRef frame, LLVMValueRef call) {
     LLVMTypeRef type = words_type(emit, call);
     for (unsigned chunk = 0; chunk < emit->chunks; chunk++) {
-        LLVMValueRef words =
-            LLVMBuildLoad2(emit->builder, igv_vector_type(emit, type),
-                           place_of(emit, frame, call, type, chunk), "");
+        LLVMValueRef words = LLVMBuildLoad2(emit->builder, igv_vector_type(emit, type),
+                                            place_of(emit, frame, call, type, chunk), "");
         LLVMSetAlignment(words, emit->lanes * 4);
         igv_define_vector(emit, call, chunk, words);
     }
@@ -69,7 +68,6 @@ void igl_kept_call(struct igv_emit *emit, LLVMValueRef call) {
     uint64_t number = 0;
     igl_constant(igl_operand(call, 0), &number);
     LLVMValueRef function = emit->request->kept->functions[number];
-    LLVMValueRef arguments[] = {emit->group, emit->simdgroup, igv_mask_bits(emit),
-                                igv_frame(emit)};
+    LLVMValueRef arguments[] = {emit->group, emit->simdgroup, igv_mask_bits(emit), igv_frame(emit)};
     LLVMBuildCall2(emit->builder, LLVMGlobalGetValueType(function), function, arguments, 4, "");
 }

@@ -51,7 +51,8 @@ static unsigned words_given(struct igc_kernel *k, LLVMValueRef function) {
 static LLVMTypeRef integer_like(struct igc_kernel *k, LLVMTypeRef type) {
     return LLVMGetTypeKind(type) == LLVMIntegerTypeKind
                ? type
-               : LLVMIntTypeInContext(k->context, 8 * (unsigned)LLVMStoreSizeOfType(k->layout, type));
+               : LLVMIntTypeInContext(k->context,
+                                      8 * (unsigned)LLVMStoreSizeOfType(k->layout, type));
 }
 
 static LLVMValueRef to_words(struct igc_kernel *k, LLVMValueRef value) {
@@ -81,7 +82,8 @@ static LLVMValueRef call(struct igc_kernel *k, enum igi_builtin b32, enum igi_bu
                           value ? 2 : 1, "");
 }
 
-/* ---- where it is called ----------------------------------------------------------------------- */
+/* ---- where it is called -----------------------------------------------------------------------
+ */
 static bool is_kept_call(struct igc_kernel *kernel, LLVMValueRef in) {
     (void)kernel;
     LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
@@ -95,8 +97,7 @@ static void take_call_apart(struct igc_kernel *k, LLVMValueRef in) {
     LLVMPositionBuilderBefore(k->builder, in);
     for (unsigned i = 0; i < LLVMCountParams(function); i++) {
         LLVMValueRef value = LLVMGetOperand(in, i);
-        call(k, IGI_kept_pass_b32, IGI_kept_pass_b64, LLVMTypeOf(value), place,
-             to_words(k, value));
+        call(k, IGI_kept_pass_b32, IGI_kept_pass_b64, LLVMTypeOf(value), place, to_words(k, value));
         place += words_of(k, LLVMTypeOf(value));
     }
     LLVMValueRef callee = igi_declare(k->module, IGI_kept_call);
@@ -105,8 +106,8 @@ static void take_call_apart(struct igc_kernel *k, LLVMValueRef in) {
     LLVMValueRef all = LLVMGetPoison(type);
     for (unsigned i = 0; i < result_count(type); i++) {
         LLVMTypeRef one = result_at(type, i);
-        LLVMValueRef value = from_words(
-            k, call(k, IGI_kept_result_b32, IGI_kept_result_b64, one, place, NULL), one);
+        LLVMValueRef value =
+            from_words(k, call(k, IGI_kept_result_b32, IGI_kept_result_b64, one, place, NULL), one);
         place += words_of(k, one);
         all = igv_is_aggregate(type) ? LLVMBuildInsertValue(k->builder, all, value, i, "") : value;
     }
@@ -124,7 +125,8 @@ static ingot_status take_calls_apart(struct igc_kernel *k) {
     return INGOT_OK;
 }
 
-/* ---- the function ----------------------------------------------------------------------------- */
+/* ---- the function -----------------------------------------------------------------------------
+ */
 static void take_arguments(struct igc_kernel *k, LLVMValueRef function) {
     LLVMBasicBlockRef entry = LLVMGetEntryBasicBlock(function);
     LLVMPositionBuilderBefore(k->builder, LLVMGetFirstInstruction(entry));
@@ -163,8 +165,8 @@ static void replace_function(struct igc_kernel *k, LLVMValueRef function) {
     size_t length;
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(k->context), NULL, 0, false);
     LLVMValueRef plain = LLVMAddFunction(k->module, "", type);
-    LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(
-        function, LLVMAttributeFunctionIndex, IGC_KEPT, sizeof IGC_KEPT - 1);
+    LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex,
+                                                               IGC_KEPT, sizeof IGC_KEPT - 1);
     unsigned words = words_taken(k, function) + words_given(k, function);
     struct igv_kept *kept = &igv_facts(k)->kept;
     kept->words = words > kept->words ? words : kept->words;
