@@ -51,6 +51,7 @@ struct igc_backend {
     const struct igc_pass *passes;
     unsigned most_unrolled; /* instructions of all copies of a loop; 0: as many as are asked for */
     bool has_panels;        /* threadgroup memory of the compiler's own (ir/builtins.def) */
+    bool keeps_functions;   /* takes functions that are not inlined (middle/keep_functions.c) */
     bool has_checks;        /* makes code of the sanitizer's */
     bool for_debuggers;     /* wants all that the front end can tell of variables and types */
     size_t facts_size;      /* of kernel->facts */

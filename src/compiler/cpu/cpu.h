@@ -30,6 +30,7 @@ const struct igv_target *igv_target_in_turns(const struct igv_target *target);
 /* What decides which versions are worth making (versions.c). */
 struct igv_kernel_shape {
     unsigned instructions;
+    bool is_giant;     /* by its instructions, or has functions that stay functions */
     bool positions[3]; /* a thread position in this dimension is used */
     bool lanes_alone;  /* no lane has to do with another: parts of a SIMD-group may run in turns */
     bool grid_only;    /* nothing tells which threadgroup and SIMD-group a thread is in */
@@ -57,7 +58,9 @@ struct igv_facts {
     struct igc_lines lines;
     uint32_t flags; /* of enum ingot_cpu_kernel_flags */
     uint32_t stack_bytes;
-    bool has_bounds; /* checks that mark_bounds.c marked */
+    bool has_bounds;      /* checks that mark_bounds.c marked */
+    struct igv_kept kept; /* prepare/kept.c: words; kept.c: the functions, for kept_for */
+    const struct igv_target *kept_for;
 };
 
 static inline struct igv_facts *igv_facts(struct igc_kernel *kernel) {
@@ -90,6 +93,17 @@ void igc_lines_free(struct igc_lines *lines);
 /* A function of a SIMD-group that calls the one of a chunk for each chunk with an active lane. */
 LLVMValueRef igv_run_in_turns(LLVMValueRef chunk, const char *name,
                               const struct igv_target *target);
+
+/* ---- kept.c -------------------------------------------------------------------------------------
+ */
+/* Vectorises the functions that stay functions, and sets the request's, if there are any. */
+ingot_status igv_make_kept(struct igc_kernel *kernel);
+/* What LLVM's attributes call the functions that that makes. */
+#define IGV_KEPT_LANES "ingot-kept-lanes"
+/* Instructions of all of them, each once. */
+unsigned igv_kept_instructions(struct igc_kernel *kernel);
+/* The scalar functions go. */
+void igv_drop_kept(struct igc_kernel *kernel);
 
 /* ---- mark_bounds.c, memory_walk.c
  * ---------------------------------------------------------------- */

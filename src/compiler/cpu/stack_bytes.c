@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/cpu/cpu.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 
 enum {
@@ -40,12 +41,43 @@ static uint64_t frame_bound(LLVMTargetDataRef layout, LLVMValueRef function) {
     return arrays + (spills < MAX_SPILLS ? spills : MAX_SPILLS);
 }
 
-static uint64_t stack_bound(LLVMModuleRef module) {
-    LLVMTargetDataRef layout = LLVMGetModuleDataLayout(module);
+static bool is_kept(LLVMValueRef function) {
+    return function && LLVMIsAFunction(function) && !LLVMIsDeclaration(function) &&
+           LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex, IGV_KEPT_LANES,
+                                         sizeof IGV_KEPT_LANES - 1);
+}
+
+struct bounds {
+    LLVMTargetDataRef layout;
+    struct igi_map numbers; /* of functions: the bound in KiB, rounded up */
+};
+
+/* With the functions that stay functions which it calls; the depth is that of the call graph. */
+static uint64_t chain_bound(struct bounds *bounds, LLVMValueRef function) {
+    unsigned known = igi_map_get(&bounds->numbers, function);
+    if (known != IGI_NONE) {
+        return (uint64_t)known << 10;
+    }
+    uint64_t deepest = 0;
+    igi_each_instruction(in, function) {
+        LLVMValueRef callee = LLVMIsACallInst(in) ? LLVMGetCalledValue(in) : NULL;
+        uint64_t below = is_kept(callee) ? chain_bound(bounds, callee) : 0;
+        deepest = deepest > below ? deepest : below;
+    }
+    uint64_t all = frame_bound(bounds->layout, function) + deepest;
+    if (is_kept(function)) {
+        igi_map_put(&bounds->numbers, function, (unsigned)((all + 1023) >> 10));
+    }
+    return all;
+}
+
+static uint64_t stack_bound(struct ig_arena *arena, LLVMModuleRef module) {
+    struct bounds bounds = {.layout = LLVMGetModuleDataLayout(module)};
     uint64_t most = 0;
+    igi_map_start(&bounds.numbers, arena, 0);
     igi_each_function(f, module) {
-        uint64_t frame = frame_bound(layout, f);
-        most = most > frame ? most : frame;
+        uint64_t bound = chain_bound(&bounds, f);
+        most = most > bound ? most : bound;
     }
     return most + STACK_MARGIN;
 }
@@ -62,6 +94,6 @@ static void set_stack_bytes(LLVMModuleRef module, uint64_t bytes) {
 }
 
 enum igc_result igv_set_stack_bytes(struct igc_kernel *kernel) {
-    set_stack_bytes(kernel->module, stack_bound(kernel->module));
+    set_stack_bytes(kernel->module, stack_bound(kernel->arena, kernel->module));
     return IGC_CHANGED;
 }

@@ -192,6 +192,7 @@ const struct igc_backend igv_backend = {
     .early = igs_passes,
     .passes = igv_passes,
     .most_unrolled = MOST_UNROLLED,
+    .keeps_functions = true,
     .has_checks = true,
     .facts_size = sizeof(struct igv_facts),
     .free_facts = free_facts,

@@ -79,7 +79,8 @@ static struct igv_kernel_shape measure(LLVMValueRef kernel) {
         if (!LLVMIsACallInst(in)) {
             continue;
         }
-        shape.lanes_alone &= igi_is_intrinsic(in) || igi_facts_of(in)->flags & IGI_PURE;
+        shape.lanes_alone &= igi_is_intrinsic(in) || igi_facts_of(in)->flags & IGI_PURE ||
+                             igi_family_of(in) == IGI_FAMILY_KEPT;
         enum igi_builtin builtin = igi_builtin_of(in);
         shape.grid_only &= fits_rows(in);
         shape.says_streaming |= builtin == IGI_streaming;
@@ -121,7 +122,10 @@ static ingot_status add_version(struct igc_kernel *kernel, enum ingot_cpu_ids id
     }
     v->request.name = name;
     v->request.description = igc_lines_describe(&v->lines, kernel->name, name);
-    ingot_status status = igv_vectorise(kernel->arena, &v->request, &result, kernel->error);
+    ingot_status status = igv_make_kept(kernel);
+    if (!status) {
+        status = igv_vectorise(kernel->arena, &v->request, &result, kernel->error);
+    }
     if (status) {
         return status;
     }
@@ -164,11 +168,11 @@ static ingot_status add_row_versions(struct igc_kernel *kernel) {
     if (status) {
         return status;
     }
-    if (shape->instructions <= GIANT_KERNEL) {
+    if (!shape->is_giant) {
         v->has_bounds = igc_mark_bounds(v->request.module, v->request.kernel);
         status = add_version(kernel, INGOT_CPU_IDS_ROW, true);
     }
-    if (shape->instructions > GIANT_KERNEL && shape->lanes_alone) {
+    if (shape->is_giant && shape->lanes_alone) {
         return add_turns(kernel);
     }
     return status ? status : add_version(kernel, INGOT_CPU_IDS_ROW, false);
@@ -193,11 +197,11 @@ static ingot_status add_linear_versions(struct igc_kernel *kernel) {
 static ingot_status add_versions(struct igc_kernel *kernel) {
     struct igv_facts *v = igv_facts(kernel);
     const struct igv_kernel_shape *shape = &v->shape;
-    const bool large = shape->instructions > LARGE_KERNEL;
+    const bool large = shape->is_giant || shape->instructions > LARGE_KERNEL;
     const bool y_or_z = shape->positions[1] || shape->positions[2];
     ingot_status status = INGOT_OK;
     if (!shape->positions[0] && !y_or_z) {
-        bool huge = shape->instructions > HUGE_KERNEL;
+        bool huge = shape->is_giant || shape->instructions > HUGE_KERNEL;
         status = huge ? INGOT_OK : add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
         if (!status) {
             status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, false);
@@ -210,7 +214,7 @@ static ingot_status add_versions(struct igc_kernel *kernel) {
         status = add_row_versions(kernel);
         return status || !y_or_z ? status : add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
     }
-    if (shape->instructions > GIANT_KERNEL) {
+    if (shape->is_giant) {
         return add_version(kernel, INGOT_CPU_IDS_GENERAL, false);
     }
     const bool linear = !y_or_z && !large;
@@ -230,6 +234,11 @@ enum igc_result igv_choose_versions(struct igc_kernel *kernel) {
     struct igv_facts *facts = igv_facts(kernel);
     const struct igv_target *target = (const struct igv_target *)kernel->target;
     facts->shape = measure(kernel->function);
+    if (facts->kept.words) { /* it was chosen for its size */
+        facts->shape.instructions += igv_kept_instructions(kernel);
+        facts->shape.is_giant = true;
+    }
+    facts->shape.is_giant |= facts->shape.instructions > GIANT_KERNEL;
     igc_work_add("choose-versions", facts->shape.instructions); /* the size of the kernel */
     /* checks name threads by their threadgroups */
     facts->shape.grid_only &= kernel->threadgroup_bytes == 0 && !kernel->sanitize;
@@ -257,6 +266,7 @@ enum igc_result igv_make_versions(struct igc_kernel *kernel) {
     LLVMReplaceAllUsesWith(kernel->function, LLVMGetPoison(LLVMTypeOf(kernel->function)));
     LLVMDeleteFunction(kernel->function);
     kernel->function = NULL;
+    igv_drop_kept(kernel);
     facts->request.kernel = NULL;
     return IGC_CHANGED;
 }

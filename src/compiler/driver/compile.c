@@ -73,6 +73,7 @@ static ingot_status compile_backend(struct igc_kernel *kernel, const struct igc_
     kernel->reflection = &reflection;
     kernel->most_unrolled = backend->most_unrolled;
     kernel->has_panels = backend->has_panels;
+    kernel->keeps_functions = backend->keeps_functions;
     ingot_status status = igc_scalar_machine(&kernel->machine, kernel->error);
     if (status) {
         return status;

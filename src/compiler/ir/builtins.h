@@ -42,6 +42,7 @@ enum igi_family {
     IGI_FAMILY_CACHE,
     IGI_FAMILY_LOG,
     IGI_FAMILY_MARK,
+    IGI_FAMILY_KEPT,
     IGI_FAMILY_SANITIZE,
     IGI_FAMILY_TILE_LOAD, /* the CPU's, on registers */
     IGI_FAMILY_TILE_MULTIPLY,

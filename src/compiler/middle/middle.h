@@ -173,6 +173,11 @@ ingot_status igc_scalar_machine(LLVMTargetMachineRef *machine, struct ig_error *
 /* Has so much to be inlined that it is better simplified from the inside outwards. */
 bool igc_is_tower(LLVMModuleRef module, LLVMValueRef kernel);
 
+/* ---- keep_functions.c, kept_calls.c ------------------------------------------------------------
+ */
+/* Chooses functions that are not inlined, in giant kernels (passes/passes.h: IGC_KEPT). */
+enum igc_result igc_keep_functions(struct igc_kernel *kernel);
+
 /* ---- many_loops.c -------------------------------------------------------------------------------
  */
 /* So many that the loop passes would take a time of loops × instructions. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
@@ -29,12 +30,13 @@ void igc_mark_for_inlining(LLVMModuleRef module, LLVMValueRef kernel) {
         if (LLVMIsDeclaration(f)) {
             continue;
         }
-        set_attribute(f, "noinline", false);
+        const bool stays = igc_kept_number(f) != IGI_NONE;
+        set_attribute(f, "noinline", stays);
         set_attribute(f, "optnone", false);
         set_attribute(f, "optsize", false);
         set_attribute(f, "minsize", false);
         set_attribute(f, "mustprogress", false); /* an endless kernel ends by its time limit */
-        set_attribute(f, "alwaysinline", f != kernel);
+        set_attribute(f, "alwaysinline", f != kernel && !stays);
     }
 }
 

@@ -7,6 +7,7 @@
  */
 #include <string.h>
 
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/middle.h"
 
@@ -66,6 +67,10 @@ const struct igc_pass igc_isolate_passes[] = {
 };
 
 /* ---- one scalar function ---- */
+static bool keeps_functions(const struct igc_kernel *k) {
+    return k->keeps_functions && !k->sanitize;
+}
+
 static enum igc_result mark_for_inlining(struct igc_kernel *k) {
     igc_mark_for_inlining(k->module, k->function);
     return IGC_CHANGED;
@@ -146,7 +151,7 @@ static enum igc_result unroll_recursion(struct igc_kernel *k) {
 
 static bool has_functions(const struct igc_kernel *k) {
     igi_each_function(f, k->module) {
-        if (f != k->function && !LLVMIsDeclaration(f)) {
+        if (f != k->function && !LLVMIsDeclaration(f) && igc_kept_number(f) == IGI_NONE) {
             return true;
         }
     }
@@ -218,8 +223,12 @@ static const struct igc_pass recursion_passes[] = {
 };
 
 const struct igc_pass igc_scalar_passes[] = {
+    {.name = "keep-functions",
+     .about = "giant kernels: functions of numbers, called often, are to stay functions",
+     .run = igc_keep_functions,
+     .when = keeps_functions},
     {.name = "mark-inlining",
-     .about = "every function but the kernel is to be inlined",
+     .about = "every other function but the kernel is to be inlined",
      .run = mark_for_inlining},
     {.name = "replace-traps",
      .about = "traps become calls that end the launch",
@@ -274,17 +283,20 @@ const struct igc_pass igc_scalar_passes[] = {
      .when = has_functions},
     {.name = "copy-bools",
      .about = "a bool that is only copied keeps its byte",
-     .run = igc_copy_bools},
+     .run = igc_copy_bools,
+     .each_function = true},
     {.name = "release-loop-exits",
      .about = "what pin-loop-exits did is undone where it was not needed",
      .run = release_loop_exits},
     {.name = "mark-constant-loads",
      .about = "loads from the constant address space never change; references can be read",
-     .run = mark_constant_loads},
+     .run = mark_constant_loads,
+     .each_function = true},
     {.name = "bound-unrolling",
      .about = "loops that the source wants unrolled to too much code need not be",
      .run = igc_bound_unrolling,
-     .when = bounds_unrolling},
+     .when = bounds_unrolling,
+     .each_function = true},
     {.name = "many-loops",
      .about = "kernels of very many loops: the first half of scalar, without rotation",
      .inner = many_loops_passes,
@@ -323,11 +335,13 @@ const struct igc_pass igc_control_passes[] = {
      .llvm = "function(sccp,lower-switch)"},
     {.name = "return-at-unreachable",
      .about = "unreachable becomes a return",
-     .run = igc_return_at_unreachable},
+     .run = igc_return_at_unreachable,
+     .each_function = true},
     {.name = "one-return", .about = "all returns become one", .llvm = "function(mergereturn)"},
     {.name = "leave-endless-loops",
      .about = "every loop gets a way out, which is never taken: post-dominators exist",
-     .run = igc_leave_endless_loops},
+     .run = igc_leave_endless_loops,
+     .each_function = true},
     {.name = "simple-loops",
      .about = "reducible loops with one latch, in LCSSA form",
      .llvm = "function(fix-irreducible,loop-simplify,lcssa)"},

@@ -1,4 +1,7 @@
 /* Small helpers on a kernel that the passes of several folders use. */
+#include <string.h>
+
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 #include "compiler/passes/passes.h"
 
@@ -55,4 +58,34 @@ LLVMValueRef igc_byte_offset(struct igc_kernel *kernel, LLVMValueRef pointer, ui
     }
     LLVMValueRef index = igc_integer(kernel->i64, bytes);
     return LLVMBuildGEP2(kernel->builder, kernel->i8, pointer, &index, 1, "");
+}
+
+unsigned igc_kept_number(LLVMValueRef function) {
+    LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(
+        function, LLVMAttributeFunctionIndex, IGC_KEPT, (unsigned)strlen(IGC_KEPT));
+    unsigned length, number = 0;
+    if (!attribute) {
+        return IGI_NONE;
+    }
+    const char *text = LLVMGetStringAttributeValue(attribute, &length);
+    for (unsigned i = 0; i < length; i++) {
+        number = number * 10 + (unsigned)(text[i] - '0');
+    }
+    return number;
+}
+
+LLVMValueRef *igc_kept_functions(struct igc_kernel *kernel, unsigned *count) {
+    *count = 0;
+    igi_each_function(f, kernel->module) {
+        unsigned number = igc_kept_number(f);
+        *count = number != IGI_NONE && number >= *count ? number + 1 : *count;
+    }
+    LLVMValueRef *functions = ig_arena_array(kernel->arena, *count + 1u, sizeof *functions);
+    igi_each_function(f, kernel->module) {
+        unsigned number = igc_kept_number(f);
+        if (functions && number != IGI_NONE) {
+            functions[number] = f;
+        }
+    }
+    return functions;
 }

@@ -64,6 +64,7 @@ struct igc_kernel {
     struct igs_places *places;         /* sanitize/sanitize.h: what the checks are about */
     unsigned most_unrolled; /* instructions of a loop's copies; 0: as many as asked for */
     bool has_panels;        /* backend/backend.h */
+    bool keeps_functions;   /* backend/backend.h */
     unsigned round;         /* of the passes that run in rounds, from 0 */
     enum igc_wanted wanted;
     const struct igc_emission *emission; /* NULL: none */
@@ -87,6 +88,12 @@ struct igc_list {
 };
 struct igc_list igc_collect(struct igc_kernel *kernel,
                             bool (*wanted)(struct igc_kernel *kernel, LLVMValueRef instruction));
+/* The attribute of functions that stay functions, with their number: from 0, and those that one
+ * calls have lower ones. They take and give numbers, and touch no memory but their own. */
+#define IGC_KEPT "ingot-kept"
+unsigned igc_kept_number(LLVMValueRef function); /* IGI_NONE (ir/map.h): it is to be inlined */
+/* The module's, by number; NULL when memory is out. */
+LLVMValueRef *igc_kept_functions(struct igc_kernel *kernel, unsigned *count);
 LLVMValueRef igc_integer(LLVMTypeRef type, uint64_t value);
 LLVMValueRef igc_byte_offset(struct igc_kernel *kernel, LLVMValueRef pointer, uint64_t bytes);
 
@@ -110,6 +117,7 @@ struct igc_pass {
     unsigned rounds;              /* 0: once, */
     igc_when_fn *until;           /* asked after each round; NULL: until the rounds are over */
     igc_when_fn *when;            /* the kernel needs the pass; NULL: each does */
+    bool each_function;           /* `run` is for one function: the kernel's, and those that stay */
     bool if_changed;              /* and the pass before it in the table changed the module */
     /* What --emit shows instead of the module. */
     ingot_status (*print)(struct igc_kernel *kernel, struct ig_text *out);

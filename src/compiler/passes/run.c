@@ -9,6 +9,8 @@
 #include <unistd.h>
 
 #include "base/environment.h"
+#include "compiler/ir/map.h"
+#include "compiler/ir/walk.h"
 #include "compiler/passes/passes.h"
 
 static bool is_named_by(const char *variable, const char *name) {
@@ -91,6 +93,22 @@ static enum igc_result run_rounds(struct igc_kernel *kernel, const struct igc_pa
     return IGC_CHANGED;
 }
 
+/* The kernel's function, and those that stay functions. */
+static enum igc_result run_on_each(struct igc_kernel *kernel, const struct igc_pass *pass) {
+    LLVMValueRef own = kernel->function;
+    enum igc_result result = pass->run(kernel);
+    igi_each_function_safe(f, kernel->module) {
+        if (result == IGC_FAILED || f == own || igc_kept_number(f) == IGI_NONE) {
+            continue;
+        }
+        kernel->function = f;
+        enum igc_result one = pass->run(kernel);
+        result = one == IGC_UNCHANGED ? result : one;
+    }
+    kernel->function = own;
+    return result;
+}
+
 static enum igc_result run_pass(struct igc_kernel *kernel, const struct igc_pass *pass) {
     if (is_named_by("INGOT_SKIP", pass->name)) {
         return IGC_UNCHANGED;
@@ -108,7 +126,7 @@ static enum igc_result run_pass(struct igc_kernel *kernel, const struct igc_pass
         result = igc_result_of(
             run_llvm(kernel->module, kernel->machine, pass->name, pass->llvm, kernel->error));
     } else if (pass->run) {
-        result = pass->run(kernel);
+        result = pass->each_function ? run_on_each(kernel, pass) : pass->run(kernel);
     }
     const bool is_mark = !pass->llvm && !pass->run;
     kernel->unverified |= result == IGC_CHANGED;

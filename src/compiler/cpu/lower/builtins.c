@@ -90,6 +90,15 @@
     X(too_deep, igl_too_deep, NULL)                                                                \
     X(trap, igl_trap, NULL)                                                                        \
     X(never, igl_never, NULL)                                                                      \
+    X(kept_argument_b32, igl_kept_argument, NULL)                                                  \
+    X(kept_argument_b64, igl_kept_argument, NULL)                                                  \
+    X(kept_pass_b32, igl_kept_pass, NULL)                                                          \
+    X(kept_pass_b64, igl_kept_pass, NULL)                                                          \
+    X(kept_call, igl_kept_call, NULL)                                                              \
+    X(kept_result_b32, igl_kept_result, NULL)                                                      \
+    X(kept_result_b64, igl_kept_result, NULL)                                                      \
+    X(kept_return_b32, igl_kept_return, NULL)                                                      \
+    X(kept_return_b64, igl_kept_return, NULL)                                                      \
     X(san_expect, igl_san_expect, NULL)                                                            \
     X(san_tell, igl_san_tell, NULL)                                                                \
     X(san_ask, igl_san_ask, NULL)                                                                  \

@@ -100,6 +100,7 @@ igl_lower_fn igl_threadgroups_per_grid, igl_thread_index_in_threadgroup;
 igl_lower_fn igl_thread_index_in_simdgroup, igl_simdgroup_index_in_threadgroup;
 igl_lower_fn igl_simdgroups_per_threadgroup, igl_dispatch_simdgroups_per_threadgroup;
 igl_lower_fn igl_barrier, igl_fence, igl_never, igl_too_deep, igl_trap;
+igl_lower_fn igl_kept_argument, igl_kept_pass, igl_kept_call, igl_kept_result, igl_kept_return;
 igl_lower_fn igl_shuffle, igl_ballot;
 igl_lower_fn igl_reduce_add, igl_reduce_mul, igl_reduce_min, igl_reduce_max;
 igl_lower_fn igl_reduce_umin, igl_reduce_umax, igl_reduce_and, igl_reduce_or, igl_reduce_xor;

@@ -7,6 +7,7 @@
  * in the module yet: LLVM's passes run on all of it. They look at the kernel itself only.
  */
 #include "compiler/cpu/prepare/prepare.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 
 #include <string.h>
@@ -62,9 +63,14 @@ static bool is_not_scalar(LLVMValueRef instruction) {
 }
 
 bool igv_is_scalar(const struct igc_kernel *kernel) {
-    igi_each_instruction(in, kernel->function) {
-        if (is_not_scalar(in)) {
-            return false;
+    igi_each_function(f, kernel->module) {
+        if (f != kernel->function && igc_kept_number(f) == IGI_NONE) {
+            continue;
+        }
+        igi_each_instruction(in, f) {
+            if (is_not_scalar(in)) {
+                return false;
+            }
         }
     }
     return true;

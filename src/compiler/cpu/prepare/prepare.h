@@ -16,6 +16,7 @@ void igv_copy_metadata(struct igc_kernel *kernel, LLVMValueRef from, LLVMValueRe
 LLVMValueRef igv_earlier_incoming(LLVMValueRef phi, LLVMBasicBlockRef block);
 
 /* ---- passes, in the order of cpu/passes.c ---- */
+igc_pass_fn igv_prepare_kept;        /* calls of functions that stay functions */
 igc_pass_fn igv_prepare_calls;       /* intrinsics that say nothing */
 igc_pass_fn igv_prepare_check_calls; /* what cannot be run */
 igc_pass_fn igv_prepare_copies;      /* memcpy, memmove, memset */

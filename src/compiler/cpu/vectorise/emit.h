@@ -25,6 +25,7 @@ struct igv_emit {
     LLVMValueRef function;  /* the new function */
     LLVMValueRef group;     /* const struct ingot_cpu_group * */
     LLVMValueRef simdgroup; /* i32 */
+    LLVMValueRef frame;     /* igv_frame's, or NULL so far */
     const struct igv_request *request;
     unsigned lanes, chunks;
     LLVMTypeRef i1, i8, i16, i32, i64, f16, f32, f64, ptr;
@@ -77,6 +78,12 @@ LLVMValueRef igv_call_service(struct igv_emit *emit, size_t offset, LLVMTypeRef 
                               LLVMValueRef *args, unsigned arg_count);
 /* An alloca in the entry block. */
 LLVMValueRef igv_entry_alloca(struct igv_emit *emit, LLVMTypeRef type, unsigned align);
+/* Memory of this function for what functions that stay functions take and give, aligned to 64
+ * bytes; and that of its caller, where it is such a function itself. */
+LLVMValueRef igv_frame(struct igv_emit *emit);
+LLVMValueRef igv_callers_frame(struct igv_emit *emit);
+/* `bytes` behind a plain pointer. */
+LLVMValueRef igv_offset(struct igv_emit *emit, LLVMValueRef pointer, long bytes);
 /* Runs `body` once per active lane, in ascending order, with the lane number (i32). What
  * differs per lane is reached by igv_extract. */
 void igv_for_each_lane(struct igv_emit *emit,

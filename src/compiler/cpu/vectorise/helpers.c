@@ -139,6 +139,20 @@ LLVMValueRef igv_entry_alloca(struct igv_emit *emit, LLVMTypeRef type, unsigned 
     return result;
 }
 
+LLVMValueRef igv_frame(struct igv_emit *emit) {
+    if (!emit->frame) {
+        uint64_t lanes = (uint64_t)emit->lanes * emit->chunks;
+        LLVMTypeRef type = LLVMArrayType2(emit->i32, emit->request->kept->words * lanes);
+        emit->frame = igv_entry_alloca(emit, type, 64);
+        emit->state->private_bytes += LLVMABISizeOfType(emit->layout, type);
+    }
+    return emit->frame;
+}
+
+LLVMValueRef igv_callers_frame(struct igv_emit *emit) {
+    return LLVMGetParam(emit->function, 3);
+}
+
 /* while (bits) { lane = cttz(bits); body; bits &= bits - 1; } */
 void igv_for_each_lane(struct igv_emit *emit,
                        void (*body)(struct igv_emit *emit, LLVMValueRef lane, void *data),

@@ -100,7 +100,6 @@ void igv_masked_store(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef p
                       unsigned align, unsigned chunk);
 void igv_scatter(struct igv_emit *emit, LLVMValueRef vector, LLVMValueRef pointers, unsigned align,
                  unsigned chunk);
-LLVMValueRef igv_offset(struct igv_emit *emit, LLVMValueRef pointer, long bytes);
 
 /* Loads from constant memory may leave loops that store to other memory: so says `to` if `from`
  * does. */

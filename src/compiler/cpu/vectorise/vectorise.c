@@ -28,10 +28,10 @@ static void make_types(struct igv_emit *emit) {
 }
 
 static void make_function(struct igv_emit *emit) {
-    LLVMTypeRef types[] = {emit->ptr, emit->i32, emit->i32};
+    LLVMTypeRef types[] = {emit->ptr, emit->i32, emit->i32, emit->ptr};
     LLVMTypeRef result =
         emit->request->may_decline ? emit->i1 : LLVMVoidTypeInContext(emit->context);
-    LLVMTypeRef type = LLVMFunctionType(result, types, 3, 0);
+    LLVMTypeRef type = LLVMFunctionType(result, types, emit->request->is_kept ? 4 : 3, 0);
     emit->function = LLVMAddFunction(emit->module, emit->request->name, type);
     emit->group = LLVMGetParam(emit->function, 0);
     emit->simdgroup = LLVMGetParam(emit->function, 1);

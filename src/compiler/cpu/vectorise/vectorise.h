@@ -31,6 +31,14 @@ struct igv_target {
     const struct igv_lowerings *lowerings; /* of built-ins and atomics: cpu/lower/ (emit.h) */
 };
 
+/* Functions that stay functions (ir/builtins.def: kept_…), vectorised for one target: of type
+ * void (ptr group, i32, i32 mask, ptr frame), the frame being their caller's. */
+struct igv_kept {
+    const LLVMValueRef *functions; /* by number */
+    unsigned count;
+    unsigned words; /* of 32 bits for each lane, that a frame has */
+};
+
 struct igv_request {
     LLVMModuleRef module;
     LLVMValueRef kernel; /* scalar, prepared */
@@ -40,6 +48,8 @@ struct igv_request {
     bool full_mask;   /* a version for mask == ~0u: assume all 32 lanes at entry */
     bool may_decline; /* with full_mask: the function is of type i1 (ptr, i32, i32), and returns
                          false, having done nothing, if a lane fails an __ingot_in_bounds */
+    const struct igv_kept *kept;       /* that the kernel calls; NULL: none */
+    bool is_kept;                      /* what is called the kernel is one itself */
     const uint32_t *buffer_slots;      /* parameter ordinal → slot in buffers */
     const uint32_t *threadgroup_slots; /* parameter ordinal → slot in threadgroup_offsets */
     const char *name;                  /* of the new function */
