@@ -15,10 +15,11 @@ static const ingot_ops_knob knobs[] = {
              "64x64; 4 = by a model of the device: few rows, operands that lie anywhere, parts "
              "of k, 256x128 for half and bfloat; 5 = with four SIMD-groups at once, else as 4; "
              "6 = as 2, but by panels of 48 columns where the code level has that: f32, half, and "
-             "bfloat two of k at a time; 7 = as 6, but bfloat and half by matrix units",
+             "bfloat two of k at a time; 7 = as 6, but bfloat and half by matrix units; "
+             "8 = as 2, but bfloat by instructions for matrices",
          .fallback = 1,
          .minimum = 1,
-         .maximum = 7},
+         .maximum = 8},
     [KNOB_FEW] = {.name = "few",
                   .help = "up to this many rows, b is read straight from memory, four rows of a at "
                           "a time; 0 = never",

@@ -76,7 +76,7 @@ void igo_matmul_choose_units(struct igo_call *call, struct matmul_plan *plan) {
     const struct matmul_args *args = &plan->args;
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "matmul_units_%s", igo_type_name(plan->a.tensor->type));
-    plan->units = igo_knob(call, KNOB_TILE) == TILE_UNITS && args->m >= UNITS_LEAST &&
+    plan->units = igo_knob(call, KNOB_TILE) >= TILE_UNITS && args->m >= UNITS_LEAST &&
                   args->n >= UNITS_LEAST && args->k >= UNITS_SIDE &&
                   plan->a.tensor->type != INGOT_SCALAR_F32 && igo_has_kernel(call, &launch);
     struct matmul_plan turned = *plan;

@@ -93,7 +93,7 @@ uint64_t igo_matmul_wanted_groups(const struct igo_call *call, uint32_t block_ro
 
 /* ---- helpers ---- */
 
-enum { TILE_BY_COLUMNS = 2, TILE_PANELS = 6, TILE_UNITS = 7 };
+enum { TILE_BY_COLUMNS = 2, TILE_PANELS = 6, TILE_UNITS = 7, TILE_ONLY_UNITS = 8 };
 
 static inline uint32_t tile_knob(const struct igo_call *call) {
     const uint32_t tile = igo_knob(call, KNOB_TILE);
@@ -101,7 +101,8 @@ static inline uint32_t tile_knob(const struct igo_call *call) {
 }
 
 static inline bool uses_panels(const struct igo_call *call) {
-    return igo_knob(call, KNOB_TILE) >= TILE_PANELS;
+    const uint32_t tile = igo_knob(call, KNOB_TILE);
+    return tile == TILE_PANELS || tile == TILE_UNITS;
 }
 
 static inline uint32_t blocks(uint32_t extent, uint32_t size) {

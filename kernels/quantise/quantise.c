@@ -21,7 +21,16 @@ static const ingot_ops_knob knobs[] = {
      .maximum = 1},
 };
 
-enum { KNOB_PANEL, KNOB_FEW, KNOB_PAIRS, KNOB_ROWS, KNOB_FILL, KNOB_WIDE, KNOB_UNITS };
+enum {
+    KNOB_PANEL,
+    KNOB_FEW,
+    KNOB_PAIRS,
+    KNOB_ROWS,
+    KNOB_FILL,
+    KNOB_WIDE,
+    KNOB_UNITS,
+    KNOB_LEAST,
+};
 static const ingot_ops_knob matmul_knobs[] = {
     [KNOB_PANEL] = {.name = "panel",
                     .help = "rows of the weights that are turned into numbers at once",
@@ -62,6 +71,11 @@ static const ingot_ops_knob matmul_knobs[] = {
                     .fallback = 0,
                     .minimum = 0,
                     .maximum = 1},
+    [KNOB_LEAST] = {.name = "least",
+                    .help = "from this many rows on, what `pairs` says",
+                    .fallback = 0,
+                    .minimum = 0,
+                    .maximum = 65536},
 };
 
 enum { QUANTISE, DEQUANTISE, MATMUL };
@@ -519,7 +533,8 @@ ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
     if (multiply_blocks(&call, &p)) {
         return igo_end(&call);
     }
-    if (p.m <= igo_knob(&call, KNOB_PAIRS) && multiply_left(&call, &p)) {
+    if (p.m >= igo_knob(&call, KNOB_LEAST) && p.m <= igo_knob(&call, KNOB_PAIRS) &&
+        multiply_left(&call, &p)) {
         return igo_end(&call);
     }
     ingot_tensor room = igo_scratch_tensor(&call, desc->x->type, 2,
