@@ -94,13 +94,17 @@ inline uint row_first(uint block, uint me) {
                      : block * ROW_STEP + me * 4;
 }
 
+/* Of a block that is not full. All threads are past the end of a part that begins there: a branch,
+ * since CPUs take as long for a load of nothing as for any other. */
 template <typename T>
-inline float4 row_load_part(device const T *row, uint columns, uint first, float fill) {
+inline float4 row_load_part(device const T *row, uint columns, uint first, uint me, float fill) {
     float4 v = fill;
     for (uint i = 0; i < 4; i++) {
-        uint at = first + i * ROW_THREADS;
-        if (at < columns) {
-            v[i] = float(row[at]);
+        uint part = first + i * ROW_THREADS;
+        if (part < columns) {
+            if (part + me < columns) {
+                v[i] = float(row[part + me]);
+            }
         }
     }
     return v;
@@ -116,7 +120,7 @@ inline float4 row_load(device const T *row, uint columns, uint block, uint me, f
                                         : float4(fill);
     }
     if (first + ROW_STEP > columns) {
-        return row_load_part(row, columns, first + me, fill);
+        return row_load_part(row, columns, first, me, fill);
     }
     device const T *at = row + first + me;
     return float4(float(at[0]), float(at[ROW_THREADS]), float(at[2 * ROW_THREADS]),
@@ -133,9 +137,11 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
         }
     } else if (first + ROW_STEP > columns) {
         for (uint i = 0; i < 4; i++) {
-            uint at = first + me + i * ROW_THREADS;
-            if (at < columns) {
-                row[at] = T(v[i]);
+            uint part = first + i * ROW_THREADS;
+            if (part < columns) {
+                if (part + me < columns) {
+                    row[part + me] = T(v[i]);
+                }
             }
         }
     } else {

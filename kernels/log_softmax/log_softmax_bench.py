@@ -33,6 +33,7 @@ def shapes():
     """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
     import ingot.ops
     import torch
+    from ingot._operations.log_softmax import Backward
     from shape_case import row_backward, row_operation
 
     def rows(x):
@@ -43,4 +44,4 @@ def shapes():
 
     return {"log_softmax": row_operation("log_softmax", lambda *_: rows, lambda *_: ingot.ops.log_softmax,
                                          vocabulary=True, shown=False),
-            "log_softmax_backward": row_backward(rows, gradient, torch.ops.ingot.log_softmax_backward)}
+            "log_softmax_backward": row_backward(rows, gradient, Backward.direct)}

@@ -47,6 +47,7 @@ def shapes():
     """On any shape: for bench/shapes.py and bench/gpu_torch.py."""
     import ingot.ops
     import torch
+    from ingot._operations.softmax import Backward
     from shape_case import row_backward, row_operation
 
     def rows(x):
@@ -56,4 +57,4 @@ def shapes():
         return torch.ops.aten._softmax_backward_data(d, y, -1, y.dtype)
 
     return {"softmax": row_operation("softmax", lambda *_: rows, lambda *_: ingot.ops.softmax, vocabulary=True),
-            "softmax_backward": row_backward(rows, gradient, torch.ops.ingot.softmax_backward)}
+            "softmax_backward": row_backward(rows, gradient, Backward.direct)}
