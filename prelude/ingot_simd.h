@@ -16,7 +16,8 @@ constexpr bool __ingot_is_unportable =
     sizeof(make_scalar_t<T>) == 8 || __is_same(make_scalar_t<T>, bool);
 /* A name of Apple's own library, which programs ask whether to bring their own functions. */
 template <class T>
-struct __is_valid_simdgroup_type : bool_constant<__ingot_crosses<T> && !__ingot_is_unportable<T>> {};
+struct __is_valid_simdgroup_type : bool_constant<__ingot_crosses<T> && !__ingot_is_unportable<T>> {
+};
 #define __INGOT_PORTABLE                                                                           \
     __ingot_warn_if((__ingot_is_unportable<T>),                                                    \
                     "Apple's compiler has no SIMD-group functions of bool and of 64 bits")

@@ -100,8 +100,7 @@ template <class R> struct __ingot_texture {
 
 template <class T> using __ingot_texel = vec<T, 4>;
 #define __INGOT_TEXTURE(name, result)                                                              \
-    template <class T, access = access::sample,                                                    \
-              memory_coherence = memory_coherence_threadgroup>                                     \
+    template <class T, access = access::sample, memory_coherence = memory_coherence_threadgroup>   \
     struct name : __ingot_texture<result> {};
 __INGOT_TEXTURE(texture1d, __ingot_texel<T>)
 __INGOT_TEXTURE(texture1d_array, __ingot_texel<T>)
