@@ -1,9 +1,36 @@
 /*
- * metal::array, array_ref and uniform.
+ * metal::array, array_ref, initializer_list and uniform.
  */
 #pragma once
 #include "ingot_builtins.h"
 #include "ingot_traits.h"
+
+/* What `x = {1, 2}` is for an operator or a constructor that takes one. The name and the two
+ * members are clang's. */
+namespace std {
+template <class T> class initializer_list {
+    const T *__first;
+    size_t __length;
+
+  public:
+    using value_type = T;
+    using size_type = size_t;
+    __ingot_inline constexpr initializer_list() : __first(nullptr), __length(0) {}
+    __ingot_inline constexpr size_t size() const {
+        return __length;
+    }
+    /* Not const: generated sources keep it as a pointer that is not. */
+    __ingot_inline constexpr T *begin() const {
+        return const_cast<T *>(__first);
+    }
+    __ingot_inline constexpr T *end() const {
+        return const_cast<T *>(__first) + __length;
+    }
+};
+} // namespace std
+namespace metal {
+using std::initializer_list;
+}
 
 namespace metal {
 template <class T, size_t N> struct array {

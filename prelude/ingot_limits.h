@@ -138,7 +138,28 @@ __INGOT_FLOAT_LIMITS(half, HALF)
 __INGOT_FLOAT_LIMITS(bfloat, BFLT)
 #undef __INGOT_FLOAT_LIMITS
 
-template <class T> struct numeric_limits : _numeric_limits_impl<T> {};
+/* Of a vector: that of its components, in each of them. */
+template <class T> struct __ingot_vector_limits : _numeric_limits_impl<make_scalar_t<T>> {
+    using limits = _numeric_limits_impl<make_scalar_t<T>>;
+#define __INGOT_LIMIT(name)                                                                        \
+    static constexpr T name() {                                                                    \
+        return T(limits::name());                                                                  \
+    }
+    __INGOT_LIMIT(min)
+    __INGOT_LIMIT(max)
+    __INGOT_LIMIT(lowest)
+    __INGOT_LIMIT(epsilon)
+    __INGOT_LIMIT(round_error)
+    __INGOT_LIMIT(infinity)
+    __INGOT_LIMIT(quiet_NaN)
+    __INGOT_LIMIT(signaling_NaN)
+    __INGOT_LIMIT(denorm_min)
+#undef __INGOT_LIMIT
+};
+
+template <class T>
+struct numeric_limits
+    : conditional_t<is_vector_v<T>, __ingot_vector_limits<T>, _numeric_limits_impl<T>> {};
 template <class T> struct numeric_limits<const T> : numeric_limits<T> {};
 template <class T> struct numeric_limits<volatile T> : numeric_limits<T> {};
 template <class T> struct numeric_limits<const volatile T> : numeric_limits<T> {};

@@ -10,11 +10,14 @@
 namespace metal {
 template <class T> constexpr bool __ingot_crosses = __is_integral(T) || __is_floating_point(T);
 template <class T, int N> constexpr bool __ingot_crosses<vec<T, N>> = true;
-template <class T> struct __is_valid_simdgroup_type : bool_constant<__ingot_crosses<T>> {};
 /* Apple's functions do not take these; programs there bring functions of their own for them. */
 template <class T>
 constexpr bool __ingot_is_unportable =
     sizeof(make_scalar_t<T>) == 8 || __is_same(make_scalar_t<T>, bool);
+/* A name of Apple's own library, which programs ask whether to bring their own functions. */
+template <class T>
+struct __is_valid_simdgroup_type : bool_constant<__ingot_crosses<T> && !__ingot_is_unportable<T>> {
+};
 #define __INGOT_PORTABLE                                                                           \
     __ingot_warn_if((__ingot_is_unportable<T>),                                                    \
                     "Apple's compiler has no SIMD-group functions of bool and of 64 bits")

@@ -10,6 +10,7 @@
 
 namespace metal {
 enum class access { sample, read, write, read_write };
+enum memory_coherence { memory_coherence_threadgroup, memory_coherence_device };
 enum class coord { normalized, pixel };
 enum class address { clamp_to_zero, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat };
 enum class s_address { clamp_to_zero, clamp_to_edge, clamp_to_border, repeat, mirrored_repeat };
@@ -99,7 +100,8 @@ template <class R> struct __ingot_texture {
 
 template <class T> using __ingot_texel = vec<T, 4>;
 #define __INGOT_TEXTURE(name, result)                                                              \
-    template <class T, access = access::sample> struct name : __ingot_texture<result> {};
+    template <class T, access = access::sample, memory_coherence = memory_coherence_threadgroup>   \
+    struct name : __ingot_texture<result> {};
 __INGOT_TEXTURE(texture1d, __ingot_texel<T>)
 __INGOT_TEXTURE(texture1d_array, __ingot_texel<T>)
 __INGOT_TEXTURE(texture2d, __ingot_texel<T>)

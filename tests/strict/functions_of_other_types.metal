@@ -24,6 +24,6 @@ kernel void k(device float *x [[buffer(0)]], device int *n [[buffer(1)]]) {
     x[3] = v.xy.z; // ERROR: no member named 'z'
     x[3] = v.xyzwx.x; // ERROR: no member named 'xyzwx'
     x[3] = v.xy.y + v.rg.x + v.wzyx.x;
-    x[4] = std::max(x[0], 1.0f); // ERROR: undeclared identifier 'std'
+    x[4] = std::max(x[0], 1.0f); // ERROR: in namespace 'std'
     x[4] = metal::max(x[0], 1.0f);
 }

@@ -165,10 +165,10 @@ static size_t plain_variable(const struct igc_tokens *tokens, size_t i) {
     }
 }
 
-/* `device float x;`, `threadgroup int n[4];` at the declaration that starts at i: its name, or
- * IGC_NO_TOKEN. */
+/* `device float x;`, `threadgroup int n[4];`, and `device float *p;`, whose own space comes behind
+ * the star: the name of the variable that is declared at i, or IGC_NO_TOKEN. */
 static size_t memory_variable(const struct igc_tokens *tokens, size_t i) {
-    bool in_memory = false;
+    bool in_memory = false, is_constant = false;
     for (size_t last = IGC_NO_TOKEN;; i++) {
         const struct igc_token *token = igc_at(tokens, i);
         switch (token->word) {
@@ -177,6 +177,15 @@ static size_t memory_variable(const struct igc_tokens *tokens, size_t i) {
         case IGC_W_THREAD:
             in_memory = true;
             break;
+        case IGC_W_CONSTANT:
+            is_constant = true;
+            break;
+        case IGC_W_STAR:
+            is_constant = false;
+            in_memory = true;
+            break;
+        case IGC_W_TYPEDEF:
+            return IGC_NO_TOKEN;
         case IGC_W_CONST:
         case IGC_W_STATIC:
         case IGC_W_VOLATILE:
@@ -190,11 +199,13 @@ static size_t memory_variable(const struct igc_tokens *tokens, size_t i) {
         case IGC_W_ASSIGN:
         case IGC_W_OPEN_SQUARE:
         case IGC_W_SEMICOLON:
-            return in_memory && igc_attribute_end(tokens, i) == i ? last : IGC_NO_TOKEN;
+            return in_memory && !is_constant && igc_attribute_end(tokens, i) == i ? last
+                                                                                  : IGC_NO_TOKEN;
         default:
             return IGC_NO_TOKEN;
         }
-        if (token->kind != IGC_IDENTIFIER && token->word != IGC_W_SCOPE) {
+        if (token->kind != IGC_IDENTIFIER && token->word != IGC_W_SCOPE &&
+            token->word != IGC_W_STAR) {
             return IGC_NO_TOKEN;
         }
     }
