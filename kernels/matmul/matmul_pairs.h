@@ -33,6 +33,20 @@ template <typename T, uint TALL, uint TN> struct pair_sums {
     void keep(threadgroup float *lines) thread {
         keep_sums(sum, lines);
     }
+    /* For lines that are loaded at once: two tiles are a register. Without the barrier the compiler
+     * stores parts of two registers together, and a load of one would have to wait for both. */
+    void keep_apart(threadgroup float *lines) thread {
+#pragma unroll
+        for (uint j = 0; j < TN; j++) {
+#pragma unroll
+            for (uint i = 0; i < TALL; i++) {
+                simdgroup_store(sum[i][j], lines + (i * TN * TILE + j) * TILE, TN * TILE);
+            }
+            if (j % 2) {
+                simdgroup_barrier(mem_flags::mem_threadgroup);
+            }
+        }
+    }
     void keep_turned(threadgroup float *lines, uint line) thread {
 #pragma unroll
         for (uint i = 0; i < TALL; i++)
