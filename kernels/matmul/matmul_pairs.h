@@ -11,6 +11,7 @@
 #ifndef INGOT_KERNELS_MATMUL_PAIRS_H
 #define INGOT_KERNELS_MATMUL_PAIRS_H
 
+#include "common/memory_hints.h"
 #include "common/tile.h"
 #include "matmul/matmul_finish.h"
 #include "matmul/matmul_sums.h"
@@ -88,6 +89,10 @@ template <typename T> struct dense_lines {
 
     template <uint COUNT> void stage(threadgroup T *to, uint row, uint k, uint lane) thread const {
         device const T *from = first + row * stride + k;
+#pragma unroll
+        for (uint r = COUNT; r < 2 * COUNT; r++) {
+            prefetch<PAIR_LINE>(from + r * stride);
+        }
         if (row + COUNT <= rows && k + PAIR_LINE <= depth) {
 #pragma unroll
             for (uint r = 0; r < COUNT; r++) {
