@@ -149,17 +149,11 @@ inline void make_pairs(thread const L &left, device const T *b, device const T *
     out += matrix * args.out_batch;
     uint rows = min(args.m - row0, HEIGHT);
     if (args.out_transposed) {
-        for (uint c = 0; c < columns; c++) {
-            for (uint r = lane; r < rows; r += 32) {
-                put(turned[c * HEIGHT + r], plane, row0 + r, column0 + c, bias, out, parts, args);
-            }
-        }
+        put_lines<HEIGHT>(turned, columns, rows, row0, column0, true, plane, bias, out, parts, args,
+                          lane);
     } else {
-        for (uint r = 0; r < rows; r++) {
-            for (uint c = lane; c < columns; c += 32) {
-                put(lines[r * WIDTH + c], plane, row0 + r, column0 + c, bias, out, parts, args);
-            }
-        }
+        put_lines<WIDTH>(lines, rows, columns, row0, column0, false, plane, bias, out, parts, args,
+                         lane);
     }
 }
 

@@ -230,12 +230,8 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     const uint column0 = group.x * WIDTH, columns = min(args.n - column0, WIDTH);
-    for (uint c = 0; c < columns; c++) {
-        for (uint r = lane; r < rows; r += 32) {
-            put(turned[c * HEIGHT + r], 0, row0 + r, column0 + c, bias, out, (device uchar *)out,
-                args);
-        }
-    }
+    put_lines<HEIGHT>(turned, columns, rows, row0, column0, true, 0, bias, out, (device uchar *)out,
+                      args, lane);
 }
 
 #endif
