@@ -94,10 +94,10 @@ void igo_matmul_choose_units(struct igo_call *call, struct matmul_plan *plan) {
 
 /* Of a short k the result takes the time, which goes out 32 columns at a time. */
 static uint32_t panel_columns(uint32_t n, uint32_t k) {
-    return n <= PANELS_NARROW ? PANELS_NARROW
-           : n <= 16          ? 16
+    return n <= PANELS_NARROW     ? PANELS_NARROW
+           : n <= 16              ? 16
            : k < PACK_LEAST_DEPTH ? 32
-                              : wide_columns(n);
+                                  : wide_columns(n);
 }
 
 /* A left side that lies [k][m], and is used for several panels. Halves become floats on the way to

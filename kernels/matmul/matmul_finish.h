@@ -45,8 +45,8 @@ inline void put(float sum, ulong part, uint row, uint column, device const T *bi
     }
 }
 
-/* A sum of products, in its type. Of bfloat a NaN has zeros behind what a bfloat has, so rounding by
- * an addition never makes a number of it. */
+/* A sum of products, in its type. Of bfloat a NaN has zeros behind what a bfloat has, so rounding
+ * by an addition never makes a number of it. */
 template <typename T> inline T rounded_sum(float sum) {
     if constexpr (is_same_v<T, bfloat>) {
         const uint bits = as_type<uint>(sum);

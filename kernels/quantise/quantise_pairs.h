@@ -7,8 +7,8 @@
 #ifndef INGOT_KERNELS_QUANTISE_PAIRS_H
 #define INGOT_KERNELS_QUANTISE_PAIRS_H
 
-#include "common/tile_units.h"
 #include "common/memory_hints.h"
+#include "common/tile_units.h"
 #include "matmul/matmul_pairs.h"
 
 template <typename T, typename S> struct quantised_lines {
@@ -124,12 +124,11 @@ struct quantised_integers {
 /* Of each group of the columns of a block, which are WIDTH rows of x, the sum: 32 numbers, those of
  * the columns again and again. */
 template <typename T, uint WIDTH>
-kernel void quantised_sums(device const T *x [[buffer(0)]], device float *sums [[buffer(1)]],
-                           constant matmul_args &args [[buffer(2)]],
-                           constant uint &group_size [[buffer(3)]],
-                           uint3 group [[threadgroup_position_in_grid]],
-                           uint3 groups [[threadgroups_per_grid]],
-                           uint lane [[thread_index_in_simdgroup]]) {
+kernel void
+quantised_sums(device const T *x [[buffer(0)]], device float *sums [[buffer(1)]],
+               constant matmul_args &args [[buffer(2)]], constant uint &group_size [[buffer(3)]],
+               uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]],
+               uint lane [[thread_index_in_simdgroup]]) {
     const uint column0 = group.x * WIDTH, columns = min(args.n - column0, WIDTH);
     x += column0 * args.b_stride + ulong(group.y) * group_size;
     float own = 0;
@@ -215,8 +214,8 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
                 const uint one = begun / group_size;
                 const float of_x = x_sums[(one * groups.x + group.x) * 32 + lane];
                 add_group<S, COUNT, WIDTH>(totals + i * WIDTH, made, of_x, scales + first + one,
-                                           biases + first + one, lines_apart,
-                                           args.m - 1 - row0 - i, lane);
+                                           biases + first + one, lines_apart, args.m - 1 - row0 - i,
+                                           lane);
             }
         }
     }
