@@ -54,9 +54,9 @@ static const ingot_ops_knob knobs[] = {
                     .maximum = 1u << 20},
     [KNOB_WIDE] = {.name = "wide",
                    .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
-                           "aligned; 2 = with b not transposed, one row, or f32, a SIMD-group "
-                           "takes 1024 columns, some of k at a time; with b transposed, two "
-                           "rows have a kernel of their own",
+                           "aligned; 2 = as CPUs want it: with b not transposed, one row, or f32 "
+                           "and bfloat, a SIMD-group takes 1024 columns, some of k at a time; with "
+                           "b transposed, two rows have a kernel of their own",
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 2},
@@ -300,20 +300,21 @@ static const struct tile_shape *tile_for(const struct igo_call *call,
 static void choose_few_rows(const struct igo_call *call, const struct matmul_plan *plan,
                             struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
-    const bool two = args->m == 2 && plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2;
+    const bool of_cpus = igo_knob(call, KNOB_WIDE) == 2;
+    const bool two = args->m == 2 && plan->b.transposed && of_cpus;
     const bool eight = igo_matmul_has_eights(call, plan);
     const uint32_t rows = args->m == 1 ? 1 : two ? 2 : eight ? SPAN_ROWS : FEW_ROWS;
     const uint32_t simds = igo_knob(call, KNOB_SIMD);
     const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed && !plan->a.transposed &&
                       args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
                       igo_aligned(plan->b.tensor, 16);
-    const bool spans = !plan->b.transposed && igo_knob(call, KNOB_WIDE) == 2 &&
-                       (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
+    const bool spans =
+        !plan->b.transposed && of_cpus && (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
     igo_launch_kernel(launch, "matmul_%s_%u_%s",
-                      wide                 ? "dots_wide"
-                      : plan->b.transposed ? "dots"
-                      : spans              ? "spans"
-                                           : "columns",
+                      wide                  ? "dots_wide"
+                      : !plan->b.transposed ? (spans ? "spans" : "columns")
+                      : of_cpus             ? "lines"
+                                            : "dots",
                       rows, igo_type_name(plan->a.tensor->type));
     if (spans) {
         launch->threadgroups[0] = blocks(args->n, eight ? SPAN_EIGHT_COLUMNS : SPAN_COLUMNS);

@@ -7,8 +7,8 @@
 // matmul_packed: both operands are first laid out in the order in which they are used, which pays for
 // large products on CPUs, whose caches suffer from rows that lie far apart.
 // matmul_panels, matmul_pairs, matmul_units, matmul_spans: other ways for CPUs; see their headers.
-// matmul_columns, matmul_dots: up to ROWS rows of a, for b as it stands and for b transposed. They read b
-// once, straight from memory.
+// matmul_columns, matmul_dots, matmul_lines: up to ROWS rows of a, for b as it stands and for b transposed
+// (lines: on CPUs). They read b once, straight from memory.
 // matmul_reduce: adds up the parts of k.
 #include <metal_stdlib>
 #include <metal_simdgroup_matrix>
@@ -352,6 +352,44 @@ inline void put_dots(thread float (&sum)[ROWS][WIDTH], uint row0, uint column0, 
 // Bytes of b that are asked for ahead: CPUs stop foreseeing at the end of a page.
 constexpr constant uint AHEAD = 8192;
 
+// Lanes that differ in STEP each keep half of the sums, and hand the others on.
+template <uint STEP, uint COUNT, uint ROOM>
+inline void share_sums(thread float (&sum)[ROOM], uint lane) {
+    if constexpr (COUNT > 1) {
+        const bool upper = lane & STEP;
+#pragma unroll
+        for (uint i = 0; i < COUNT / 2; i++) {
+            const float low = sum[i], high = sum[COUNT / 2 + i];
+            const float other = select(high, low, upper);
+            sum[i] = select(low, high, upper) + simd_shuffle_xor(other, ushort(STEP));
+        }
+    } else {
+        sum[0] += simd_shuffle_xor(sum[0], ushort(STEP));
+    }
+}
+
+// As put_dots, for CPUs, where the sums of all lanes take longer.
+template <typename T, uint ROWS, uint WIDTH>
+inline void put_shared(thread float (&sums)[ROWS][WIDTH], uint row0, uint column0, uint rows,
+                       uint columns, uint part, uint matrix, device const T *bias, device T *out,
+                       device uchar *parts, constant matmul_args &args, uint lane) {
+    constexpr uint COUNT = ROWS * WIDTH;
+    float sum[COUNT];
+#pragma unroll
+    for (uint i = 0; i < COUNT; i++)
+        sum[i] = sums[i / WIDTH][i % WIDTH];
+    share_sums<16, COUNT>(sum, lane);
+    share_sums<8, COUNT / 2>(sum, lane);
+    share_sums<4, COUNT / 4>(sum, lane);
+    share_sums<2, COUNT / 8>(sum, lane);
+    share_sums<1, COUNT / 16>(sum, lane);
+    const uint which = lane / (32 / COUNT), r = which / WIDTH, w = which % WIDTH;
+    out += matrix * args.out_batch;
+    if (lane % (32 / COUNT) == 0 && r < rows && w < columns)
+        put(sum[0], ulong(part) * args.batch + matrix, row0 + r, column0 + w, bias, out, parts,
+            args);
+}
+
 // Whole SIMD-groups of k. A single row of a takes row after row of b, as they lie in memory.
 template <typename T, uint WIDTH>
 inline void add_lines(thread float *sum, device const T *a, device const T *b,
@@ -390,8 +428,19 @@ inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
     }
 }
 
-// b [n][k]: a SIMD-group takes WIDTH rows of b, lanes along k.
+// The same of less than a SIMD-group of k, for CPUs.
 template <typename T, uint ROWS, uint WIDTH>
+inline void add_rest(thread float (&sum)[ROWS][WIDTH], device const T *a,
+                     thread const ulong (&a_row)[ROWS], device const T *b,
+                     thread const ulong (&b_row)[WIDTH], ulong k, uint end) {
+    if (k < end)
+        for (uint w = 0; w < WIDTH; w++)
+            for (uint r = 0; r < ROWS; r++)
+                sum[r][w] = fma(float(a[a_row[r] + k]), float(b[b_row[w] + k]), sum[r][w]);
+}
+
+// b [n][k]: a SIMD-group takes WIDTH rows of b, lanes along k.
+template <typename T, uint ROWS, uint WIDTH, bool OF_LANES>
 kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
                         device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
                         device uchar *parts [[buffer(4)]], constant matmul_args &args [[buffer(5)]],
@@ -422,13 +471,18 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
         add_dots<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, ahead, first, whole, lane);
     else
         add_dots<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, ahead, first, whole, lane);
-    if (whole + lane < end) {
+    if (OF_LANES && a_step == 1) {
+        add_rest(sum, a, a_row, b, b_row, ulong(whole) + lane, end);
+    } else if (whole + lane < end) {
         for (uint w = 0; w < WIDTH; w++)
             for (uint r = 0; r < ROWS; r++)
                 sum[r][w] = fma(float(a[a_row[r] + (ulong(whole) + lane) * a_step]),
                                 float(b[b_row[w] + whole + lane]), sum[r][w]);
     }
-    put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
+    if (OF_LANES)
+        put_shared(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
+    else
+        put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
 }
 
 // The same for GPUs: a lane takes eight neighbours of k, and a has its rows of k in memory.
@@ -573,9 +627,11 @@ kernel void matmul_gather(device const float *sums [[buffer(0)]],
                        matmul_tiles<T, T, 64, 64, 32, 2, 2, 16 / sizeof(T), false>)                \
     INSTANTIATE_KERNEL("matmul_columns_1_" #name, matmul_columns<T, 1, 8>)                         \
     INSTANTIATE_KERNEL("matmul_columns_4_" #name, matmul_columns<T, 4, 4>)                         \
-    INSTANTIATE_KERNEL("matmul_dots_1_" #name, matmul_dots<T, 1, 4>)                               \
-    INSTANTIATE_KERNEL("matmul_dots_2_" #name, matmul_dots<T, 2, 4>)                               \
-    INSTANTIATE_KERNEL("matmul_dots_4_" #name, matmul_dots<T, 4, 4>)                               \
+    INSTANTIATE_KERNEL("matmul_dots_1_" #name, matmul_dots<T, 1, 4, false>)                        \
+    INSTANTIATE_KERNEL("matmul_dots_4_" #name, matmul_dots<T, 4, 4, false>)                        \
+    INSTANTIATE_KERNEL("matmul_lines_1_" #name, matmul_dots<T, 1, 4, true>)                        \
+    INSTANTIATE_KERNEL("matmul_lines_2_" #name, matmul_dots<T, 2, 4, true>)                        \
+    INSTANTIATE_KERNEL("matmul_lines_4_" #name, matmul_dots<T, 4, 4, true>)                        \
     INSTANTIATE_KERNEL("matmul_dots_wide_1_" #name, matmul_dots_wide<T, 1, 4>)                     \
     INSTANTIATE_KERNEL("matmul_dots_wide_4_" #name, matmul_dots_wide<T, 4, 4>)                     \
     INSTANTIATE_KERNEL("matmul_pack_a_" #name, matmul_pack_a<T>)                                   \

@@ -34,7 +34,8 @@ static uint32_t wide_columns(uint32_t n) {
  */
 static double pairs_cost(const struct matmul_plan *plan) {
     const struct matmul_args *args = &plan->args;
-    const double sums = 8.0 * blocks(args->m, 8) * PAIRS_UNIT * blocks(args->n, PAIRS_UNIT);
+    const uint32_t width = wide_columns(args->n);
+    const double sums = 8.0 * blocks(args->m, 8) * width * blocks(args->n, width);
     return sums + (plan->a.transposed ? 6.0 * args->m : 0) +
            (plan->b.transposed ? 6.0 : 3.0) * args->n;
 }
@@ -91,22 +92,26 @@ void igo_matmul_choose_units(struct igo_call *call, struct matmul_plan *plan) {
     plan->units_columns = plan->units && !plan->units_rows && args->m <= UNITS_ROWS;
 }
 
-static uint32_t panel_columns(uint32_t n) {
-    return n <= PANELS_NARROW ? PANELS_NARROW : n <= 16 ? 16 : wide_columns(n);
+/* Of a short k the result takes the time, which goes out 32 columns at a time. */
+static uint32_t panel_columns(uint32_t n, uint32_t k) {
+    return n <= PANELS_NARROW     ? PANELS_NARROW
+           : n <= 16              ? 16
+           : k < PACK_LEAST_DEPTH ? 32
+                                  : wide_columns(n);
 }
 
 /* A left side that lies [k][m], and is used for several panels. Halves become floats on the way to
  * threadgroup memory, and have no form of their own. */
 static bool packs_left(const struct matmul_plan *plan) {
     return plan->a.tensor->type != INGOT_SCALAR_F16 && plan->a.transposed && plan->args.n >= 192 &&
-           plan->args.k >= 32;
+           plan->args.k >= 8;
 }
 
 /* About the cycles that a product by panels takes per k: the sums, and what goes through
  * threadgroup memory. */
 static double panels_cost(const struct matmul_plan *plan) {
     const struct matmul_args *args = &plan->args;
-    const uint32_t width = panel_columns(args->n);
+    const uint32_t width = panel_columns(args->n, args->k);
     const uint32_t tall = width == PANELS_NARROW ? PANELS_NARROW_TALL : PANELS_TALL;
     const double columns = blocks(args->n, width), rows = (double)blocks(args->m, tall) * tall;
     const double left = packs_left(plan)     ? 2 + 0.12 * columns
@@ -135,7 +140,7 @@ void igo_matmul_choose_panels(struct igo_call *call, struct matmul_plan *plan) {
     igo_matmul_swap_operands(&turned);
     turned.args.out_transposed = 1;
     const bool turns = panels_cost(&turned) < panels_cost(plan);
-    const uint32_t columns = panel_columns(turns ? turned.args.n : args->n);
+    const uint32_t columns = panel_columns(turns ? turned.args.n : args->n, args->k);
     struct igo_launch launch = {0};
     igo_launch_kernel(&launch, "matmul_panels_%u_%s", columns, igo_type_name(type));
     if (!igo_has_kernel(call, &launch)) { /* archives may be without code of that level */

@@ -45,4 +45,45 @@ inline void put(float sum, ulong part, uint row, uint column, device const T *bi
     }
 }
 
+/* A sum of products, in its type. Of bfloat a NaN has zeros behind what a bfloat has, so rounding
+ * by an addition never makes a number of it. */
+template <typename T> inline T rounded_sum(float sum) {
+    if constexpr (is_same_v<T, bfloat>) {
+        const uint bits = as_type<uint>(sum);
+        return as_type<bfloat>(ushort((bits + 0x7fff + (bits >> 16 & 1)) >> 16));
+    }
+    return T(sum);
+}
+
+/* Lines of a block on their way out, `across` of each, from the first one's place on; memory has
+ * what is along a line side by side. */
+template <uint LINE, typename T>
+inline void put_lines(threadgroup const float *from, uint lines, uint across, uint row0,
+                      uint column0, bool turned, ulong plane, device const T *bias, device T *out,
+                      device uchar *parts, constant matmul_args &args, uint lane) {
+    if (args.parts == 1 && !args.has_bias && args.epilogue == 0) {
+        out += turned ? column0 * args.out_stride + row0 : row0 * args.out_stride + column0;
+        for (uint l = 0; l < lines; l++) {
+            threadgroup const float *line = from + l * LINE;
+            device T *to = out + l * args.out_stride;
+            for (uint x = 0; x < across; x += 32) {
+                if (x + lane < across) {
+                    to[x + lane] = rounded_sum<T>(line[x + lane]);
+                }
+            }
+        }
+        return;
+    }
+    for (uint l = 0; l < lines; l++) {
+        threadgroup const float *line = from + l * LINE;
+        for (uint x = 0; x < across; x += 32) {
+            if (x + lane < across) {
+                uint row = row0 + (turned ? x + lane : l),
+                     column = column0 + (turned ? l : x + lane);
+                put(line[x + lane], plane, row, column, bias, out, parts, args);
+            }
+        }
+    }
+}
+
 #endif

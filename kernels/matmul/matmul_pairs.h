@@ -11,6 +11,7 @@
 #ifndef INGOT_KERNELS_MATMUL_PAIRS_H
 #define INGOT_KERNELS_MATMUL_PAIRS_H
 
+#include "common/memory_hints.h"
 #include "common/tile.h"
 #include "matmul/matmul_finish.h"
 #include "matmul/matmul_sums.h"
@@ -32,6 +33,20 @@ template <typename T, uint TALL, uint TN> struct pair_sums {
     }
     void keep(threadgroup float *lines) thread {
         keep_sums(sum, lines);
+    }
+    /* For lines that are loaded at once: two tiles are a register. Without the barrier the compiler
+     * stores parts of two registers together, and a load of one would have to wait for both. */
+    void keep_apart(threadgroup float *lines) thread {
+#pragma unroll
+        for (uint j = 0; j < TN; j++) {
+#pragma unroll
+            for (uint i = 0; i < TALL; i++) {
+                simdgroup_store(sum[i][j], lines + (i * TN * TILE + j) * TILE, TN * TILE);
+            }
+            if (j % 2) {
+                simdgroup_barrier(mem_flags::mem_threadgroup);
+            }
+        }
     }
     void keep_turned(threadgroup float *lines, uint line) thread {
 #pragma unroll
@@ -74,6 +89,10 @@ template <typename T> struct dense_lines {
 
     template <uint COUNT> void stage(threadgroup T *to, uint row, uint k, uint lane) thread const {
         device const T *from = first + row * stride + k;
+#pragma unroll
+        for (uint r = COUNT; r < 2 * COUNT; r++) {
+            prefetch<PAIR_LINE>(from + r * stride);
+        }
         if (row + COUNT <= rows && k + PAIR_LINE <= depth) {
 #pragma unroll
             for (uint r = 0; r < COUNT; r++) {
@@ -130,17 +149,11 @@ inline void make_pairs(thread const L &left, device const T *b, device const T *
     out += matrix * args.out_batch;
     uint rows = min(args.m - row0, HEIGHT);
     if (args.out_transposed) {
-        for (uint c = 0; c < columns; c++) {
-            for (uint r = lane; r < rows; r += 32) {
-                put(turned[c * HEIGHT + r], plane, row0 + r, column0 + c, bias, out, parts, args);
-            }
-        }
+        put_lines<HEIGHT>(turned, columns, rows, row0, column0, true, plane, bias, out, parts, args,
+                          lane);
     } else {
-        for (uint r = 0; r < rows; r++) {
-            for (uint c = lane; c < columns; c += 32) {
-                put(lines[r * WIDTH + c], plane, row0 + r, column0 + c, bias, out, parts, args);
-            }
-        }
+        put_lines<WIDTH>(lines, rows, columns, row0, column0, false, plane, bias, out, parts, args,
+                         lane);
     }
 }
 

@@ -169,37 +169,6 @@ template <typename P, uint TALL, uint TN, uint UNIT, uint DEPTH> struct panel_su
     }
 };
 
-/* Lines of a block on their way out, `across` of each, from the first one's place on; memory has
- * what is along a line side by side. */
-template <uint LINE, typename T>
-inline void put_lines(threadgroup const float *from, uint lines, uint across, uint row0,
-                      uint column0, bool turned, ulong plane, device const T *bias, device T *out,
-                      device uchar *parts, constant matmul_args &args, uint lane) {
-    if (args.parts == 1 && !args.has_bias && args.epilogue == 0) {
-        out += turned ? column0 * args.out_stride + row0 : row0 * args.out_stride + column0;
-        for (uint l = 0; l < lines; l++) {
-            threadgroup const float *line = from + l * LINE;
-            device T *to = out + l * args.out_stride;
-            for (uint x = 0; x < across; x += 32) {
-                if (x + lane < across) {
-                    to[x + lane] = T(line[x + lane]);
-                }
-            }
-        }
-        return;
-    }
-    for (uint l = 0; l < lines; l++) {
-        threadgroup const float *line = from + l * LINE;
-        for (uint x = 0; x < across; x += 32) {
-            if (x + lane < across) {
-                uint row = row0 + (turned ? x + lane : l),
-                     column = column0 + (turned ? l : x + lane);
-                put(line[x + lane], plane, row, column, bias, out, parts, args);
-            }
-        }
-    }
-}
-
 /* A SIMD-group makes TM by TN tiles, TALL rows of tiles at a time. */
 template <typename T, typename P, uint TM, uint TALL, uint TN>
 kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],

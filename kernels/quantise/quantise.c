@@ -383,9 +383,8 @@ static ingot_tensor add_groups(struct igo_call *call, const struct product *p, u
     ingot_tensor sums = igo_scratch_tensor(call, INGOT_SCALAR_F32, 1,
                                            (const int64_t[]){(int64_t)groups * blocks * LANES});
     const struct matmul_args args = {.n = (uint32_t)p->m, .b_stride = (uint64_t)p->x.strides[0]};
-    struct igo_launch launch = {.group = {LANES, 1, 1},
-                                .whole_simdgroups = true,
-                                .threadgroups = {blocks, groups, 1}};
+    struct igo_launch launch = {
+        .group = {LANES, 1, 1}, .whole_simdgroups = true, .threadgroups = {blocks, groups, 1}};
     igo_launch_kernel(&launch, "quantised_sums_%u_bf16", columns);
     igo_launch_constant_u32(&launch, "bits", 8);
     igo_launch_constant_bool(&launch, "has_biases", false);

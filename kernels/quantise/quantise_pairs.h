@@ -7,8 +7,8 @@
 #ifndef INGOT_KERNELS_QUANTISE_PAIRS_H
 #define INGOT_KERNELS_QUANTISE_PAIRS_H
 
-#include "common/tile_units.h"
 #include "common/memory_hints.h"
+#include "common/tile_units.h"
 #include "matmul/matmul_pairs.h"
 
 template <typename T, typename S> struct quantised_lines {
@@ -124,12 +124,11 @@ struct quantised_integers {
 /* Of each group of the columns of a block, which are WIDTH rows of x, the sum: 32 numbers, those of
  * the columns again and again. */
 template <typename T, uint WIDTH>
-kernel void quantised_sums(device const T *x [[buffer(0)]], device float *sums [[buffer(1)]],
-                           constant matmul_args &args [[buffer(2)]],
-                           constant uint &group_size [[buffer(3)]],
-                           uint3 group [[threadgroup_position_in_grid]],
-                           uint3 groups [[threadgroups_per_grid]],
-                           uint lane [[thread_index_in_simdgroup]]) {
+kernel void
+quantised_sums(device const T *x [[buffer(0)]], device float *sums [[buffer(1)]],
+               constant matmul_args &args [[buffer(2)]], constant uint &group_size [[buffer(3)]],
+               uint3 group [[threadgroup_position_in_grid]], uint3 groups [[threadgroups_per_grid]],
+               uint lane [[thread_index_in_simdgroup]]) {
     const uint column0 = group.x * WIDTH, columns = min(args.n - column0, WIDTH);
     x += column0 * args.b_stride + ulong(group.y) * group_size;
     float own = 0;
@@ -144,27 +143,29 @@ kernel void quantised_sums(device const T *x [[buffer(0)]], device float *sums [
     sums[(group.y * groups.x + group.x) * 32 + lane] = own;
 }
 
-/* Adds what a group has made of some lines to their totals: the sums of integers times x, by the
- * scale, and those of x by what is left of the bias. */
+/* Adds what a group has made of some lines to their totals: the sums of integers times x, less what
+ * the integers had too much, by the scale, and those of x by the bias. */
 template <typename S, uint COUNT, uint WIDTH>
 inline void add_group(threadgroup float *totals, threadgroup const float *made, float of_x,
                       device const S *scales, device const S *biases, ulong stride, uint last,
-                      bool anew, uint lane) {
+                      uint lane) {
     constexpr uint TOGETHER = 32 / WIDTH;
+    const uint offset = (bits == 4 ? PAIR_OFFSET : 0) + (has_biases ? 0 : middle);
+    const float shift = float(offset) * of_x;
 #pragma unroll
     for (uint r = 0; r < COUNT; r += TOGETHER) {
         float scale = 0, bias = 0;
 #pragma unroll
         for (uint t = 0; t < TOGETHER; t++) {
             const ulong at = min(r + t, last) * stride;
-            const float one = float(scales[at]);
-            const float other = has_biases ? float(biases[at]) : -middle_number * one;
-            scale = lane / WIDTH == t ? one : scale;
-            bias = lane / WIDTH == t ? other : bias;
+            scale = lane / WIDTH == t ? float(scales[at]) : scale;
+            if (has_biases) {
+                bias = lane / WIDTH == t ? float(biases[at]) : bias;
+            }
         }
-        const float rest = bits == 4 ? bias - float(PAIR_OFFSET) * scale : bias;
         threadgroup float *to = totals + r * WIDTH + lane;
-        *to = fma(scale, made[r * WIDTH + lane], fma(rest, of_x, anew ? 0.0f : *to));
+        const float own = fma(scale, made[r * WIDTH + lane] - shift, *to);
+        *to = has_biases ? fma(bias, of_x, own) : own;
     }
 }
 
@@ -187,6 +188,10 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
     const uint row0 = group.y * HEIGHT, rows = min(args.m - row0, HEIGHT);
     const ulong unit_step = ulong(args.k) * UNIT, lines_apart = args.k / group_size;
     x += ulong(group.x) * WIDTH * args.k;
+#pragma unroll
+    for (uint e = lane; e < HEIGHT * WIDTH; e += 32) {
+        totals[e] = 0;
+    }
     for (uint k0 = 0; k0 < args.k; k0 += DEPTH) {
         const uint last = min(args.k, k0 + DEPTH);
         for (uint i = 0; i < rows; i += COUNT) {
@@ -204,13 +209,13 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
                     }
                     sums.add(room + turn * ROOM, x + k * UNIT, unit_step, PAIR_LINE);
                 }
-                sums.keep(made);
+                sums.keep_apart(made);
                 simdgroup_barrier(mem_flags::mem_threadgroup);
                 const uint one = begun / group_size;
                 const float of_x = x_sums[(one * groups.x + group.x) * 32 + lane];
                 add_group<S, COUNT, WIDTH>(totals + i * WIDTH, made, of_x, scales + first + one,
-                                           biases + first + one, lines_apart,
-                                           args.m - 1 - row0 - i, begun == 0, lane);
+                                           biases + first + one, lines_apart, args.m - 1 - row0 - i,
+                                           lane);
             }
         }
     }
@@ -224,12 +229,8 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     const uint column0 = group.x * WIDTH, columns = min(args.n - column0, WIDTH);
-    for (uint c = 0; c < columns; c++) {
-        for (uint r = lane; r < rows; r += 32) {
-            put(turned[c * HEIGHT + r], 0, row0 + r, column0 + c, bias, out, (device uchar *)out,
-                args);
-        }
-    }
+    put_lines<HEIGHT>(turned, columns, rows, row0, column0, true, 0, bias, out, (device uchar *)out,
+                      args, lane);
 }
 
 #endif
