@@ -18,7 +18,7 @@
 #include "compiler/middle/keep_functions.h"
 
 enum {
-    GIANT = 400000, /* instructions of a kernel, all inlined and not simplified */
+    LEAST_SPARED = 20000, /* instructions, not simplified */
     LEAST_KEPT = 1000,
     PER_NUMBER =
         12,     /* instructions for each number that goes in or out, or a call costs too much */
@@ -182,29 +182,24 @@ static void visit(struct choice *choice, struct function *function) {
     choice->order[choice->ordered++] = (unsigned)(function - choice->functions);
 }
 
-/* Instructions of the kernel if everything were inlined. */
-static uint64_t count_copies(struct choice *choice) {
-    uint64_t total = 0;
+static void count_copies(struct choice *choice) {
     const uint64_t most = UINT64_MAX / 1024;
     find(choice, choice->kernel->function)->copies = 1;
     for (unsigned i = choice->ordered; i-- > 0;) {
         struct function *function = &choice->functions[choice->order[i]];
-        uint64_t size = 0;
-        if (__builtin_mul_overflow(function->copies, function->own, &size) || size > most) {
-            return most;
-        }
-        total = total + size > most ? most : total + size;
         igi_each_instruction(in, function->value) {
             struct function *callee = callee_of(choice, in);
             if (callee) {
                 callee->copies += function->copies;
+                callee->copies = callee->copies > most ? most : callee->copies;
             }
         }
     }
-    return total;
 }
 
-static void choose(struct choice *choice) {
+/* Returns the instructions that are spared. */
+static uint64_t choose(struct choice *choice) {
+    uint64_t spared = 0;
     for (unsigned i = 0; i < choice->ordered; i++) {
         struct function *function = &choice->functions[choice->order[i]];
         function->size = function->own;
@@ -221,7 +216,12 @@ static void choose(struct choice *choice) {
                                : 0;
         function->stays = numbers && function->copies > 1 && function->size >= LEAST_KEPT &&
                           function->size >= (uint64_t)PER_NUMBER * numbers;
+        uint64_t copies = function->stays ? function->copies - 1 : 0, size;
+        bool much = __builtin_mul_overflow(copies, function->size, &size) ||
+                    __builtin_add_overflow(spared, size, &spared);
+        spared = much ? UINT64_MAX : spared;
     }
+    return spared;
 }
 
 static bool start(struct choice *choice) {
@@ -255,12 +255,15 @@ enum igc_result igc_keep_functions(struct igc_kernel *k) {
     if (choice.failed) {
         return igc_result_of(igc_out_of_memory(k));
     }
-    uint64_t size = choice.recursive ? 0 : count_copies(&choice);
-    igc_work_add("keep-functions", size);
-    if (size < GIANT) {
+    if (choice.recursive) {
         return IGC_UNCHANGED;
     }
-    choose(&choice);
+    count_copies(&choice);
+    uint64_t spared = choose(&choice);
+    igc_work_add("keep-functions", spared);
+    if (spared < LEAST_SPARED) {
+        return IGC_UNCHANGED;
+    }
     for (unsigned i = 0; i < choice.ordered; i++) {
         struct function *function = &choice.functions[choice.order[i]];
         if (function->stays && igc_keep_function(k, function->value, kept++)) {
