@@ -3,9 +3,9 @@
  * Everything else is inlined, and so it is in other kernels.
  *
  * Requires clang's own module, before anything is inlined. A function may stay if it makes values
- * of values: its arguments and results are numbers, or structs of numbers that are passed by value,
- * and it touches no memory but its own and constants. So it has nothing to do with where its thread
- * stands, with other lanes or with what others write.
+ * of values: its arguments and results are numbers, or structs of numbers, by value or by
+ * references that it only reads through, and it touches no other memory but its own and constants.
+ * So it has nothing to do with where its thread stands, with other lanes or with what others write.
  * Provides functions of numbers only (kept_calls.c), which carry the attribute IGC_KEPT with a
  * number: a function that calls another has the higher one.
  */
@@ -33,9 +33,11 @@ struct function {
     enum state state;
     bool may_stay; /* it, and all that it calls, makes values of values */
     bool stays;
-    uint64_t own;    /* instructions, loops unrolled by a guess */
-    uint64_t size;   /* with what is inlined */
-    uint64_t copies; /* if everything were inlined */
+    const struct igc_signature *signature; /* or NULL */
+    unsigned numbers;                      /* that go in and out */
+    uint64_t own;                          /* instructions, loops unrolled by a guess */
+    uint64_t size;                         /* with what is inlined */
+    uint64_t copies;                       /* if everything were inlined */
 };
 
 struct choice {
@@ -208,14 +210,17 @@ static uint64_t choose(struct choice *choice) {
             if (callee && !callee->stays) {
                 function->size += callee->size;
             } else if (callee) {
-                function->size += igc_kept_numbers(choice->kernel, callee->value);
+                function->size += callee->numbers;
             }
         }
-        unsigned numbers = function->may_stay && function->value != choice->kernel->function
-                               ? igc_kept_numbers(choice->kernel, function->value)
-                               : 0;
-        function->stays = numbers && function->copies > 1 && function->size >= LEAST_KEPT &&
-                          function->size >= (uint64_t)PER_NUMBER * numbers;
+        if (function->may_stay && function->value != choice->kernel->function &&
+            function->copies > 1 && function->size >= LEAST_KEPT) {
+            choice->failed |=
+                igc_kept_signature(choice->kernel, function->value, &function->signature,
+                                   &function->numbers) != INGOT_OK;
+        }
+        function->stays =
+            function->signature && function->size >= (uint64_t)PER_NUMBER * function->numbers;
         uint64_t copies = function->stays ? function->copies - 1 : 0, size;
         bool much = __builtin_mul_overflow(copies, function->size, &size) ||
                     __builtin_add_overflow(spared, size, &spared);
@@ -260,14 +265,17 @@ enum igc_result igc_keep_functions(struct igc_kernel *k) {
     }
     count_copies(&choice);
     uint64_t spared = choose(&choice);
+    if (choice.failed) {
+        return IGC_FAILED;
+    }
     igc_work_add("keep-functions", spared);
     if (spared < LEAST_SPARED) {
         return IGC_UNCHANGED;
     }
     for (unsigned i = 0; i < choice.ordered; i++) {
-        struct function *function = &choice.functions[choice.order[i]];
-        if (function->stays && igc_keep_function(k, function->value, kept++)) {
-            return IGC_FAILED;
+        const struct function *function = &choice.functions[choice.order[i]];
+        if (function->stays) {
+            igc_keep_function(k, function->value, function->signature, kept++);
         }
     }
     return kept ? IGC_CHANGED : IGC_UNCHANGED;
