@@ -269,6 +269,38 @@ static void test_unrolling(const char *compiler, const char *folder) {
     CHECK(large > small && large < 64 * 64);
 }
 
+/* A tower of functions, each of which calls the one below three times: of 3 to the power of LEVELS
+ * copies of the lowest one, if all were inlined. */
+static uint64_t size_of_tower(const char *compiler, const char *folder, int levels) {
+    struct ig_text text = {0}, report = {0};
+    ig_text_printf(&text, "struct Wide { uint v[8]; };\nWide f0(Wide a, Wide b) {\n"
+                          "  for (int i = 0; i < 8; i++) {\n    ulong c = 0;\n"
+                          "    for (int j = 0; j < 8; j++) {\n"
+                          "      c += ulong(a.v[i]) * b.v[j] + a.v[j];\n"
+                          "      a.v[j] = uint(c); c >>= 32;\n    }\n  }\n  return a;\n}\n");
+    for (int i = 1; i <= levels; i++) {
+        ig_text_printf(&text, "Wide f%d(Wide a, Wide b) { return f%d(f%d(a, b), f%d(b, a)); }\n", i,
+                       i - 1, i - 1, i - 1);
+    }
+    ig_text_printf(&text,
+                   "kernel void k(device Wide *x [[buffer(0)]], uint i "
+                   "[[thread_position_in_grid]]) { x[i] = f%d(x[i], x[i + 1]); }\n",
+                   levels);
+    compile(compiler, folder, &text, &report);
+    uint64_t size = number_of(&report, "choose-versions", true);
+    ig_text_free(&report);
+    printf("a tower of %d levels: %llu instructions\n", levels, (unsigned long long)size);
+    return size;
+}
+
+/* Functions stay functions where the copies would be many. */
+static void test_towers(const char *compiler, const char *folder) {
+    uint64_t small = size_of_tower(compiler, folder, 3);
+    uint64_t large = size_of_tower(compiler, folder, 6);
+    CHECK(small > 500 && small < 27 * 500);
+    CHECK(large < 8 * small);
+}
+
 /* Steps do not depend on the machine. Three times as many lines took nine times as many while
  * LLVM's quadratic passes saw them. Most of what one small kernel costs is clang, which many share.
  */
@@ -289,6 +321,7 @@ static void test_work(void) {
     uint64_t runs = clang_runs_for_kernels(compiler, folder, 12);
     CHECK(runs == 1);
     test_unrolling(compiler, folder);
+    test_towers(compiler, folder);
     ig_folder_remove(folder);
     free(folder);
     ig_error_clear(&error);

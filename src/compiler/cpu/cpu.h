@@ -59,7 +59,7 @@ struct igv_facts {
     uint32_t flags; /* of enum ingot_cpu_kernel_flags */
     uint32_t stack_bytes;
     bool has_bounds;      /* checks that mark_bounds.c marked */
-    struct igv_kept kept; /* prepare/kept.c: words; kept.c: the functions, for kept_for */
+    struct igv_kept kept; /* kept.c; the functions are for kept_for */
     const struct igv_target *kept_for;
 };
 
@@ -100,8 +100,8 @@ LLVMValueRef igv_run_in_turns(LLVMValueRef chunk, const char *name,
 ingot_status igv_make_kept(struct igc_kernel *kernel);
 /* What LLVM's attributes call the functions that that makes. */
 #define IGV_KEPT_LANES "ingot-kept-lanes"
-/* Instructions of all of them, each once. */
-unsigned igv_kept_instructions(struct igc_kernel *kernel);
+/* Instructions of the prepared ones, each once; sets the words of a frame. */
+unsigned igv_measure_kept(struct igc_kernel *kernel);
 /* The scalar functions go. */
 void igv_drop_kept(struct igc_kernel *kernel);
 

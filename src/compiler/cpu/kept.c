@@ -56,14 +56,26 @@ ingot_status igv_make_kept(struct igc_kernel *kernel) {
     return INGOT_OK;
 }
 
-unsigned igv_kept_instructions(struct igc_kernel *kernel) {
+/* Where the words of the call end in a frame; 0 for anything else. */
+static unsigned end_of_words(LLVMValueRef call) {
+    enum igi_builtin builtin = igi_builtin_of(call);
+    if (igi_facts(builtin)->family != IGI_FAMILY_KEPT || builtin == IGI_kept_call) {
+        return 0;
+    }
+    bool is_long = builtin == IGI_kept_argument_b64 || builtin == IGI_kept_pass_b64 ||
+                   builtin == IGI_kept_result_b64 || builtin == IGI_kept_return_b64;
+    return (unsigned)LLVMConstIntGetZExtValue(LLVMGetOperand(call, 0)) + (is_long ? 2 : 1);
+}
+
+unsigned igv_measure_kept(struct igc_kernel *kernel) {
+    struct igv_kept *kept = &igv_facts(kernel)->kept;
     unsigned instructions = 0;
     igi_each_function(f, kernel->module) {
-        if (igc_kept_number(f) == IGI_NONE) {
-            continue;
-        }
-        igi_each_block(b, f) {
-            instructions += igi_block_length(b);
+        const bool is_kept = igc_kept_number(f) != IGI_NONE;
+        igi_each_instruction(in, f) {
+            unsigned end = LLVMIsACallInst(in) ? end_of_words(in) : 0;
+            kept->words = end > kept->words ? end : kept->words;
+            instructions += is_kept;
         }
     }
     return instructions;

@@ -234,11 +234,9 @@ enum igc_result igv_choose_versions(struct igc_kernel *kernel) {
     struct igv_facts *facts = igv_facts(kernel);
     const struct igv_target *target = (const struct igv_target *)kernel->target;
     facts->shape = measure(kernel->function);
-    if (facts->kept.words) { /* it was chosen for its size */
-        facts->shape.instructions += igv_kept_instructions(kernel);
-        facts->shape.is_giant = true;
-    }
-    facts->shape.is_giant |= facts->shape.instructions > GIANT_KERNEL;
+    facts->shape.instructions += igv_measure_kept(kernel);
+    /* where functions stay, the kernel would have been one */
+    facts->shape.is_giant = facts->kept.words || facts->shape.instructions > GIANT_KERNEL;
     igc_work_add("choose-versions", facts->shape.instructions); /* the size of the kernel */
     /* checks name threads by their threadgroups */
     facts->shape.grid_only &= kernel->threadgroup_bytes == 0 && !kernel->sanitize;

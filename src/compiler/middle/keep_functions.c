@@ -3,9 +3,9 @@
  * Everything else is inlined, and so it is in other kernels.
  *
  * Requires clang's own module, before anything is inlined. A function may stay if it makes values
- * of values: its arguments and results are numbers, or structs of numbers that are passed by value,
- * and it touches no memory but its own and constants. So it has nothing to do with where its thread
- * stands, with other lanes or with what others write.
+ * of values: its arguments and results are numbers, or structs of numbers, by value or by
+ * references that it only reads through, and it touches no other memory but its own and constants.
+ * So it has nothing to do with where its thread stands, with other lanes or with what others write.
  * Provides functions of numbers only (kept_calls.c), which carry the attribute IGC_KEPT with a
  * number: a function that calls another has the higher one.
  */
@@ -18,7 +18,7 @@
 #include "compiler/middle/keep_functions.h"
 
 enum {
-    GIANT = 400000, /* instructions of a kernel, all inlined and not simplified */
+    LEAST_SPARED = 20000, /* instructions, not simplified */
     LEAST_KEPT = 1000,
     PER_NUMBER =
         12,     /* instructions for each number that goes in or out, or a call costs too much */
@@ -33,9 +33,11 @@ struct function {
     enum state state;
     bool may_stay; /* it, and all that it calls, makes values of values */
     bool stays;
-    uint64_t own;    /* instructions, loops unrolled by a guess */
-    uint64_t size;   /* with what is inlined */
-    uint64_t copies; /* if everything were inlined */
+    const struct igc_signature *signature; /* or NULL */
+    unsigned numbers;                      /* that go in and out */
+    uint64_t own;                          /* instructions, loops unrolled by a guess */
+    uint64_t size;                         /* with what is inlined */
+    uint64_t copies;                       /* if everything were inlined */
 };
 
 struct choice {
@@ -182,29 +184,24 @@ static void visit(struct choice *choice, struct function *function) {
     choice->order[choice->ordered++] = (unsigned)(function - choice->functions);
 }
 
-/* Instructions of the kernel if everything were inlined. */
-static uint64_t count_copies(struct choice *choice) {
-    uint64_t total = 0;
+static void count_copies(struct choice *choice) {
     const uint64_t most = UINT64_MAX / 1024;
     find(choice, choice->kernel->function)->copies = 1;
     for (unsigned i = choice->ordered; i-- > 0;) {
         struct function *function = &choice->functions[choice->order[i]];
-        uint64_t size = 0;
-        if (__builtin_mul_overflow(function->copies, function->own, &size) || size > most) {
-            return most;
-        }
-        total = total + size > most ? most : total + size;
         igi_each_instruction(in, function->value) {
             struct function *callee = callee_of(choice, in);
             if (callee) {
                 callee->copies += function->copies;
+                callee->copies = callee->copies > most ? most : callee->copies;
             }
         }
     }
-    return total;
 }
 
-static void choose(struct choice *choice) {
+/* Returns the instructions that are spared. */
+static uint64_t choose(struct choice *choice) {
+    uint64_t spared = 0;
     for (unsigned i = 0; i < choice->ordered; i++) {
         struct function *function = &choice->functions[choice->order[i]];
         function->size = function->own;
@@ -213,15 +210,23 @@ static void choose(struct choice *choice) {
             if (callee && !callee->stays) {
                 function->size += callee->size;
             } else if (callee) {
-                function->size += igc_kept_numbers(choice->kernel, callee->value);
+                function->size += callee->numbers;
             }
         }
-        unsigned numbers = function->may_stay && function->value != choice->kernel->function
-                               ? igc_kept_numbers(choice->kernel, function->value)
-                               : 0;
-        function->stays = numbers && function->copies > 1 && function->size >= LEAST_KEPT &&
-                          function->size >= (uint64_t)PER_NUMBER * numbers;
+        if (function->may_stay && function->value != choice->kernel->function &&
+            function->copies > 1 && function->size >= LEAST_KEPT) {
+            choice->failed |=
+                igc_kept_signature(choice->kernel, function->value, &function->signature,
+                                   &function->numbers) != INGOT_OK;
+        }
+        function->stays =
+            function->signature && function->size >= (uint64_t)PER_NUMBER * function->numbers;
+        uint64_t copies = function->stays ? function->copies - 1 : 0, size;
+        bool much = __builtin_mul_overflow(copies, function->size, &size) ||
+                    __builtin_add_overflow(spared, size, &spared);
+        spared = much ? UINT64_MAX : spared;
     }
+    return spared;
 }
 
 static bool start(struct choice *choice) {
@@ -255,16 +260,22 @@ enum igc_result igc_keep_functions(struct igc_kernel *k) {
     if (choice.failed) {
         return igc_result_of(igc_out_of_memory(k));
     }
-    uint64_t size = choice.recursive ? 0 : count_copies(&choice);
-    igc_work_add("keep-functions", size);
-    if (size < GIANT) {
+    if (choice.recursive) {
         return IGC_UNCHANGED;
     }
-    choose(&choice);
+    count_copies(&choice);
+    uint64_t spared = choose(&choice);
+    if (choice.failed) {
+        return IGC_FAILED;
+    }
+    igc_work_add("keep-functions", spared);
+    if (spared < LEAST_SPARED) {
+        return IGC_UNCHANGED;
+    }
     for (unsigned i = 0; i < choice.ordered; i++) {
-        struct function *function = &choice.functions[choice.order[i]];
-        if (function->stays && igc_keep_function(k, function->value, kept++)) {
-            return IGC_FAILED;
+        const struct function *function = &choice.functions[choice.order[i]];
+        if (function->stays) {
+            igc_keep_function(k, function->value, function->signature, kept++);
         }
     }
     return kept ? IGC_CHANGED : IGC_UNCHANGED;

@@ -1,8 +1,8 @@
 /*
- * A function that stays one, in terms of numbers: structs that clang passes by their address are
- * taken apart where the function is called, and put together again in it. Its results are the
- * members of one struct, or a number. What was passed in memory is in values once everything else
- * is inlined (SROA).
+ * A function that stays one, in terms of numbers: structs that clang passes by their address, and
+ * those that the source passes by reference to be read, are taken apart where the function is
+ * called, and put together again in it. Its results are the members of one struct, or a number.
+ * What was passed in memory is in values once everything else is inlined (SROA).
  */
 #include <llvm-c/DebugInfo.h>
 #include <stdio.h>
@@ -30,12 +30,12 @@ struct number {
 /* A parameter, or the result: numbers[first] … numbers[end - 1] of what is taken or given. */
 struct part {
     LLVMTypeRef type;
-    unsigned first, end;
-    bool is_number; /* passed as it is; otherwise in memory, or (by_value) through memory */
+    unsigned first, end, align; /* align: in memory; 0: the type's */
+    bool is_number; /* passed as it is; otherwise by its address, or (by_value) through memory */
     bool by_value;
 };
 
-struct signature {
+struct igc_signature {
     struct igc_kernel *kernel;
     struct number taken[MOST_TAKEN], given[MOST_GIVEN];
     unsigned taken_count, given_count;
@@ -155,13 +155,19 @@ static LLVMTypeRef type_attribute(LLVMValueRef function, unsigned parameter, con
     return attribute ? LLVMGetTypeAttributeValue(attribute) : NULL;
 }
 
-static bool read_parameter(struct signature *s, LLVMValueRef function, unsigned i) {
+static bool read_parameter(struct igc_signature *s, LLVMValueRef function, unsigned i) {
     LLVMTypeRef type = LLVMTypeOf(LLVMGetParam(function, i));
     struct part *part = &s->parts[i];
     if (LLVMGetTypeKind(type) == LLVMPointerTypeKind) {
         LLVMTypeRef result = type_attribute(function, i, "sret");
         part->type = result ? result : type_attribute(function, i, "byval");
-        if (!part->type || LLVMGetPointerAddressSpace(type) != 0) {
+        if (LLVMGetPointerAddressSpace(type) != 0) {
+            return false;
+        }
+        if (!part->type) {
+            part->type = igc_type_of_reference(s->kernel, function, i, &part->align);
+        }
+        if (!part->type) {
             return false;
         }
         if (result) {
@@ -180,9 +186,10 @@ static bool read_parameter(struct signature *s, LLVMValueRef function, unsigned 
                          : take_apart(s->kernel, part, s->taken, &s->taken_count, MOST_TAKEN);
 }
 
-static bool read_signature(struct igc_kernel *kernel, LLVMValueRef function, struct signature *s) {
+static bool read_signature(struct igc_kernel *kernel, LLVMValueRef function,
+                           struct igc_signature *s) {
     LLVMTypeRef type = LLVMGlobalGetValueType(function), result = LLVMGetReturnType(type);
-    *s = (struct signature){.kernel = kernel, .result = IGI_NONE};
+    *s = (struct igc_signature){.kernel = kernel, .result = IGI_NONE};
     if (LLVMIsFunctionVarArg(type) || LLVMCountParams(function) > MOST_PARAMETERS) {
         return false;
     }
@@ -200,11 +207,22 @@ static bool read_signature(struct igc_kernel *kernel, LLVMValueRef function, str
                : take_apart(kernel, &s->given_part, s->given, &s->given_count, MOST_GIVEN);
 }
 
-unsigned igc_kept_numbers(struct igc_kernel *kernel, LLVMValueRef function) {
-    struct signature signature;
-    return read_signature(kernel, function, &signature)
-               ? signature.taken_count + signature.given_count
-               : 0;
+ingot_status igc_kept_signature(struct igc_kernel *kernel, LLVMValueRef function,
+                                const struct igc_signature **found, unsigned *numbers) {
+    struct igc_signature read;
+    *found = NULL;
+    *numbers = 0;
+    if (!read_signature(kernel, function, &read)) {
+        return INGOT_OK;
+    }
+    struct igc_signature *kept = ig_arena_alloc(kernel->arena, sizeof *kept);
+    if (!kept) {
+        return igc_out_of_memory(kernel);
+    }
+    *kept = read;
+    *found = kept;
+    *numbers = kept->taken_count + kept->given_count;
+    return INGOT_OK;
 }
 
 /* ---- from memory to numbers, and back ---------------------------------------------------------
@@ -243,6 +261,8 @@ static LLVMValueRef allocate(struct igc_kernel *k, const struct part *part) {
         LLVMPositionBuilderAtEnd(builder, entry);
     }
     LLVMValueRef memory = LLVMBuildAlloca(builder, part->type, "");
+    unsigned align = LLVMABIAlignmentOfType(k->layout, part->type);
+    LLVMSetAlignment(memory, part->align > align ? part->align : align);
     LLVMDisposeBuilder(builder);
     if (!first) {
         LLVMPositionBuilderAtEnd(k->builder, entry);
@@ -252,7 +272,7 @@ static LLVMValueRef allocate(struct igc_kernel *k, const struct part *part) {
 
 /* ---- the function of numbers ------------------------------------------------------------------
  */
-static LLVMTypeRef given_type(const struct signature *s) {
+static LLVMTypeRef given_type(const struct igc_signature *s) {
     LLVMTypeRef types[MOST_GIVEN];
     for (unsigned i = 0; i < s->given_count; i++) {
         types[i] = s->given[i].type;
@@ -262,7 +282,7 @@ static LLVMTypeRef given_type(const struct signature *s) {
                : LLVMStructTypeInContext(s->kernel->context, types, s->given_count, false);
 }
 
-static LLVMTypeRef function_type(const struct signature *s) {
+static LLVMTypeRef function_type(const struct igc_signature *s) {
     LLVMTypeRef types[MOST_TAKEN];
     for (unsigned i = 0; i < s->taken_count; i++) {
         types[i] = s->taken[i].type;
@@ -282,7 +302,7 @@ static bool is_of_inlining(LLVMAttributeRef attribute) {
     return false;
 }
 
-static LLVMValueRef declare(const struct signature *s, LLVMValueRef function, unsigned number) {
+static LLVMValueRef declare(const struct igc_signature *s, LLVMValueRef function, unsigned number) {
     enum { MOST_ATTRIBUTES = 64 };
     struct igc_kernel *k = s->kernel;
     LLVMAttributeRef attributes[MOST_ATTRIBUTES];
@@ -311,7 +331,7 @@ static LLVMValueRef declare(const struct signature *s, LLVMValueRef function, un
 }
 
 /* The argument that the part's numbers make. */
-static LLVMValueRef put_together(const struct signature *s, const struct part *part,
+static LLVMValueRef put_together(const struct igc_signature *s, const struct part *part,
                                  LLVMValueRef kept) {
     if (part->is_number) {
         return LLVMGetParam(kept, part->first);
@@ -323,8 +343,8 @@ static LLVMValueRef put_together(const struct signature *s, const struct part *p
     return part->by_value ? LLVMBuildLoad2(s->kernel->builder, part->type, memory, "") : memory;
 }
 
-static void return_numbers(const struct signature *s, const struct part *part, LLVMValueRef result,
-                           LLVMValueRef memory) {
+static void return_numbers(const struct igc_signature *s, const struct part *part,
+                           LLVMValueRef result, LLVMValueRef memory) {
     struct igc_kernel *k = s->kernel;
     if (part->is_number) {
         LLVMBuildRet(k->builder, result);
@@ -342,7 +362,7 @@ static void return_numbers(const struct signature *s, const struct part *part, L
     LLVMBuildRet(k->builder, all);
 }
 
-static void define(const struct signature *s, LLVMValueRef kept, LLVMValueRef function) {
+static void define(const struct igc_signature *s, LLVMValueRef kept, LLVMValueRef function) {
     struct igc_kernel *k = s->kernel;
     LLVMValueRef arguments[MOST_PARAMETERS];
     LLVMPositionBuilderAtEnd(k->builder, LLVMAppendBasicBlockInContext(k->context, kept, "entry"));
@@ -361,11 +381,11 @@ static void define(const struct signature *s, LLVMValueRef kept, LLVMValueRef fu
 
 /* ---- calls of it ------------------------------------------------------------------------------
  */
-static LLVMValueRef given_number(const struct signature *s, LLVMValueRef all, unsigned i) {
+static LLVMValueRef given_number(const struct igc_signature *s, LLVMValueRef all, unsigned i) {
     return s->given_count == 1 ? all : LLVMBuildExtractValue(s->kernel->builder, all, i, "");
 }
 
-static void replace_call(const struct signature *s, LLVMValueRef kept, LLVMValueRef call) {
+static void replace_call(const struct igc_signature *s, LLVMValueRef kept, LLVMValueRef call) {
     struct igc_kernel *k = s->kernel;
     LLVMValueRef arguments[MOST_TAKEN];
     LLVMPositionBuilderBefore(k->builder, call);
@@ -408,21 +428,15 @@ static void replace_call(const struct signature *s, LLVMValueRef kept, LLVMValue
     }
 }
 
-ingot_status igc_keep_function(struct igc_kernel *k, LLVMValueRef function, unsigned number) {
-    struct signature signature;
-    if (!read_signature(k, function, &signature)) {
-        return ig_fail(k->error, INGOT_INTERNAL_ERROR,
-                       "kernel %s: a function that was to stay has arguments that are no numbers",
-                       k->name);
-    }
-    LLVMValueRef kept = declare(&signature, function, number);
+void igc_keep_function(struct igc_kernel *k, LLVMValueRef function,
+                       const struct igc_signature *signature, unsigned number) {
+    LLVMValueRef kept = declare(signature, function, number);
     igi_each_use_safe(use, function) {
         LLVMValueRef call = LLVMGetUser(use);
         if (LLVMIsACallInst(call) && LLVMGetCalledValue(call) == function) {
-            replace_call(&signature, kept, call);
+            replace_call(signature, kept, call);
         }
     }
-    define(&signature, kept, function);
+    define(signature, kept, function);
     LLVMSetCurrentDebugLocation2(k->builder, NULL);
-    return INGOT_OK;
 }

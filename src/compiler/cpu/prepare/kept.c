@@ -4,7 +4,6 @@
  * words of 32 bits: first what the function takes, then what it gives. Requires what
  * middle/kept_calls.c provides, optimised.
  */
-#include "compiler/cpu/cpu.h"
 #include "compiler/cpu/prepare/prepare.h"
 #include "compiler/ir/builtins.h"
 #include "compiler/ir/map.h"
@@ -37,15 +36,6 @@ static unsigned result_count(LLVMTypeRef type) {
 
 static LLVMTypeRef result_at(LLVMTypeRef type, unsigned i) {
     return igv_is_aggregate(type) ? LLVMStructGetTypeAtIndex(type, i) : type;
-}
-
-static unsigned words_given(struct igc_kernel *k, LLVMValueRef function) {
-    LLVMTypeRef type = result_type(function);
-    unsigned words = 0;
-    for (unsigned i = 0; i < result_count(type); i++) {
-        words += words_of(k, result_at(type, i));
-    }
-    return words;
 }
 
 static LLVMTypeRef integer_like(struct igc_kernel *k, LLVMTypeRef type) {
@@ -167,9 +157,6 @@ static void replace_function(struct igc_kernel *k, LLVMValueRef function) {
     LLVMValueRef plain = LLVMAddFunction(k->module, "", type);
     LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(function, LLVMAttributeFunctionIndex,
                                                                IGC_KEPT, sizeof IGC_KEPT - 1);
-    unsigned words = words_taken(k, function) + words_given(k, function);
-    struct igv_kept *kept = &igv_facts(k)->kept;
-    kept->words = words > kept->words ? words : kept->words;
     take_arguments(k, function);
     igi_each_block_safe(b, function) {
         LLVMValueRef end = LLVMGetBasicBlockTerminator(b);

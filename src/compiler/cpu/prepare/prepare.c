@@ -4,7 +4,8 @@
  * loops in loop-simplify and LCSSA form, and known places for threadgroup variables.
  *
  * These passes require that everything that can be inlined is, and that no vectorised function is
- * in the module yet: LLVM's passes run on all of it. They look at the kernel itself only.
+ * in the module yet: LLVM's passes run on all of it. Ours look at one function, the kernel's or one
+ * that stays a function.
  */
 #include "compiler/cpu/prepare/prepare.h"
 #include "compiler/ir/map.h"

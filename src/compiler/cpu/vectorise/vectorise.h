@@ -1,10 +1,10 @@
 /*
  * The vectoriser: one scalar kernel function in, one function that runs 32 lanes out.
  *
- * Requires: everything inlined; no vectors, aggregates, memcpy or switches left (cpu/prepare/);
- * reducible loops in loop-simplify and LCSSA form; one return. Provides a function of type
- * ingot_cpu_simdgroup_fn. The scalar function is left in place for the next variant.
- * Does not: optimise what it emits (cpu/passes.c does), or know any clang or archive.
+ * Requires: everything inlined, or called as prepare/kept.c does; no vectors, aggregates, memcpy or
+ * switches left (cpu/prepare/); reducible loops in loop-simplify and LCSSA form; one return.
+ * Provides a function of type ingot_cpu_simdgroup_fn. The scalar function is left in place for the
+ * next variant. Does not: optimise what it emits (cpu/passes.c does), or know any clang or archive.
  */
 #ifndef INGOT_COMPILER_VECTORISE_H
 #define INGOT_COMPILER_VECTORISE_H
