@@ -1,6 +1,7 @@
 /* The levels of CPUs, and which of them this machine runs. */
 #include <string.h>
 
+#include "base/arm_level.h"
 #include "compiler/cpu/cpu.h"
 #include "compiler/cpu/lower/lower.h"
 #include "compiler/sanitize/sanitize.h"
@@ -137,8 +138,10 @@ const struct igv_target *igv_target_host(void) {
         return &whole[V3];
     }
     return NULL;
+#elif defined(__aarch64__) && defined(__linux__)
+    return &whole[ig_arm_has_matrices() ? ARM_BF16 : ARM];
 #elif defined(__aarch64__)
-    return &whole[AARCH];
+    return &whole[ARM];
 #else
     return NULL;
 #endif

@@ -94,30 +94,13 @@ void cpu_model_name(char *name, size_t size) {
 }
 
 #elif defined(__aarch64__)
-#include <sys/auxv.h>
+#include "base/arm_level.h"
 
 static const char lowest[] =
     "Armv8.2 with half precision and its atomics, the lowest level that ingot runs on";
 
-/* Bits of AT_HWCAP: the atomics of Armv8.1, half precision in scalars and in vectors, products of
- * half in float (FEAT_FHM). */
-enum {
-    HAS_ATOMICS = 1 << 8,
-    HAS_SCALAR_HALF = 1 << 9,
-    HAS_VECTOR_HALF = 1 << 10,
-    HAS_HALF_PRODUCTS = 1 << 23
-};
-/* Bits of AT_HWCAP2: products of matrices of 8-bit integers (FEAT_I8MM) and of bfloat. */
-enum { HAS_BYTE_MATRICES = 1 << 13, HAS_BFLOAT = 1 << 14 };
-
 static struct usable usable_levels(void) {
-    const unsigned long needed = HAS_ATOMICS | HAS_SCALAR_HALF | HAS_VECTOR_HALF,
-                        matrices = HAS_BYTE_MATRICES | HAS_BFLOAT, has = getauxval(AT_HWCAP);
-    if ((has & needed) != needed) {
-        return (struct usable){ARM, 0};
-    }
-    const bool better = has & HAS_HALF_PRODUCTS && (getauxval(AT_HWCAP2) & matrices) == matrices;
-    return (struct usable){ARM, better ? 2 : 1};
+    return (struct usable){ARM, !ig_arm_has_halves() ? 0 : ig_arm_has_matrices() ? 2 : 1};
 }
 
 /* Linux gives numbers where it has no name: "AArch64 CPU 0x41/0xd0c" is a Neoverse N1. */
