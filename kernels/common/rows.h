@@ -94,14 +94,16 @@ inline uint row_first(uint block, uint me) {
                      : block * ROW_STEP + me * 4;
 }
 
-/* Of a block that is not full. All threads are past the end of a part that begins there: a branch,
- * since CPUs take as long for a load of nothing as for any other. */
+/* Of a block that is not full. Its parts are full, or empty, for all threads alike, but one: CPUs
+ * have masks for that one only, and take as long for a load of nothing as for any other. */
 template <typename T>
 inline float4 row_load_part(device const T *row, uint columns, uint first, uint me, float fill) {
     float4 v = fill;
     for (uint i = 0; i < 4; i++) {
         uint part = first + i * ROW_THREADS;
-        if (part < columns) {
+        if (part + ROW_THREADS <= columns) {
+            v[i] = float(row[part + me]);
+        } else if (part < columns) {
             if (part + me < columns) {
                 v[i] = float(row[part + me]);
             }
@@ -138,7 +140,9 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
     } else if (first + ROW_STEP > columns) {
         for (uint i = 0; i < 4; i++) {
             uint part = first + i * ROW_THREADS;
-            if (part < columns) {
+            if (part + ROW_THREADS <= columns) {
+                row[part + me] = T(v[i]);
+            } else if (part < columns) {
                 if (part + me < columns) {
                     row[part + me] = T(v[i]);
                 }

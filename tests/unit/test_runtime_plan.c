@@ -5,7 +5,7 @@
 #include "check.h"
 #include "runtime/cpu/cpu.h"
 
-enum { GROUPS = 128, THREADS = 1024 };
+enum { GROUPS = 128, EACH = 8 /* bytes of a thread */ };
 
 static void row(const struct ingot_cpu_group *group, uint32_t first, uint32_t end) {
     (void)group;
@@ -20,6 +20,7 @@ struct scene {
     struct cpu_stream stream;
     struct ingot_cpu_kernel kernel;
     struct cpu_code code;
+    uint32_t threads; /* of a threadgroup */
 };
 
 static void set(struct scene *scene, uint32_t workers, uint32_t cpus, uint64_t nanoseconds,
@@ -30,9 +31,10 @@ static void set(struct scene *scene, uint32_t workers, uint32_t cpus, uint64_t n
     scene->executor.device = &scene->device;
     scene->stream.device = &scene->device;
     scene->kernel.row = row;
-    scene->kernel.flags = (uint32_t)(bytes / GROUPS / THREADS) * INGOT_CPU_KERNEL_BYTES_PER_THREAD +
+    scene->kernel.flags = (uint32_t)(bytes ? EACH : 0) * INGOT_CPU_KERNEL_BYTES_PER_THREAD +
                           2 * INGOT_CPU_KERNEL_ARRAYS;
     scene->code.kernel = &scene->kernel;
+    scene->threads = bytes ? (uint32_t)(bytes / GROUPS / EACH) : 1024;
     atomic_store(&scene->code.cost, (unsigned)(nanoseconds * 16 / GROUPS));
     atomic_store(&scene->stream.submitted, 1000);
 }
@@ -42,8 +44,8 @@ static bool plan(struct scene *scene, struct cpu_command *command) {
     command->u.dispatch.code = &scene->code;
     for (int axis = 0; axis < 3; axis++) {
         command->u.dispatch.groups[axis] = axis ? 1 : GROUPS;
-        command->u.dispatch.group[axis] = axis ? 1 : THREADS;
-        command->u.dispatch.threads[axis] = axis ? 1 : GROUPS * THREADS;
+        command->u.dispatch.group[axis] = axis ? 1 : scene->threads;
+        command->u.dispatch.threads[axis] = axis ? 1 : GROUPS * scene->threads;
     }
     return cpu_plan_command(&scene->executor, &scene->stream, command);
 }
@@ -71,8 +73,7 @@ static void test_shares(void) {
 static void test_direction(void) {
     static struct scene scene;
     static struct cpu_command command;
-    const uint64_t cache = ig_core_cache_bytes(), unit = (uint64_t)GROUPS * THREADS;
-    uint64_t bytes = (cache + unit - 1) / unit * unit;
+    const uint64_t bytes = ig_core_cache_bytes();
     set(&scene, 1, 1, 7000, bytes);
     for (int i = 0; i < 6; i++) {
         CHECK(plan(&scene, &command));
