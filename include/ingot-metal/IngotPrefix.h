@@ -2,6 +2,8 @@
 #if defined(__cplusplus) && !defined(INGOT_METAL_PREFIX_H)
 #define INGOT_METAL_PREFIX_H
 #include <algorithm>
+#include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <functional>

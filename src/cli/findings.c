@@ -101,6 +101,15 @@ static void write_location(struct ig_json *json, const ingot_finding_side *side)
     ig_json_object_end(json);
 }
 
+/* None for a thread that is nowhere, such as one that does not reach a barrier. */
+static void write_locations(struct ig_json *json, const char *key, const ingot_finding_side *side) {
+    if (*side->file) {
+        ig_json_array(json, key);
+        write_location(json, side);
+        ig_json_array_end(json);
+    }
+}
+
 static void write_sarif_result(struct ig_json *json, const ingot_finding *finding) {
     ig_json_object(json, NULL);
     ig_json_string(json, "ruleId", finding->kind);
@@ -108,13 +117,9 @@ static void write_sarif_result(struct ig_json *json, const ingot_finding *findin
     ig_json_object(json, "message");
     ig_json_string(json, "text", finding->message);
     ig_json_object_end(json);
-    ig_json_array(json, "locations");
-    write_location(json, &finding->side);
-    ig_json_array_end(json);
+    write_locations(json, "locations", &finding->side);
     if (finding->has_other) {
-        ig_json_array(json, "relatedLocations");
-        write_location(json, &finding->other);
-        ig_json_array_end(json);
+        write_locations(json, "relatedLocations", &finding->other);
     }
     ig_json_u64(json, "occurrenceCount", finding->count);
     ig_json_object_end(json);

@@ -122,7 +122,7 @@ static bool is_numpy_scalar(PyObject *object) {
     return type && PyType_IsSubtype(Py_TYPE(object), type);
 }
 
-/* Takes `capsule`. */
+/* Takes `capsule`. MEMORY_NONE: it does not say enough, and __array_interface__ has to. */
 static enum memory_found by_struct(PyObject *object, PyObject *capsule, struct memory *memory,
                                    const struct target *where) {
     const struct array_struct *array = PyCapsule_GetPointer(capsule, NULL);
@@ -132,6 +132,10 @@ static enum memory_found by_struct(PyObject *object, PyObject *capsule, struct m
             raise_argument("%s: __array_struct__ is not of version 2", PLACE(where));
         }
         return MEMORY_ERROR;
+    }
+    if (array->kind == 'V' && !array->flags) { /* NumPy's, of structs: no flag says anything */
+        Py_DECREF(capsule);
+        return MEMORY_NONE;
     }
     bool usable = usable_kind(array->kind) && array->item_size > 0;
     if (!usable || !(array->flags & FLAG_NOT_SWAPPED)) {
@@ -173,6 +177,25 @@ static bool read_integers(PyObject *sequence, int64_t *values, Py_ssize_t count)
 
 #define MAX_DIMENSIONS 64
 
+/* The fields of structs are in this machine's order of bytes; false with an exception. */
+static bool check_fields(PyObject *interface, const struct target *where) {
+    PyObject *fields = PyDict_GetItemString(interface, "descr");
+    for (Py_ssize_t i = 0; fields && PyList_Check(fields) && i < PyList_Size(fields); i++) {
+        PyObject *field = PyList_GetItem(fields, i);
+        PyObject *type =
+            PyTuple_Check(field) && PyTuple_Size(field) > 1 ? PyTuple_GetItem(field, 1) : NULL;
+        const char *text =
+            type && PyUnicode_Check(type) ? PyUnicode_AsUTF8AndSize(type, NULL) : NULL;
+        if (text && *text == '>') {
+            raise_argument("%s: field %zd of the array's structs is %s, whose bytes are in another "
+                           "order than this machine's",
+                           PLACE(where), i, text);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* The entries of the dictionary, borrowed; false with an exception. */
 static bool read_interface(PyObject *interface, struct memory *memory, const struct target *where) {
     PyObject *type = PyDict_GetItemString(interface, "typestr");
@@ -197,6 +220,9 @@ static bool read_interface(PyObject *interface, struct memory *memory, const str
     long size = strtol(text + 2, NULL, 10);
     if (!usable_kind(text[1]) || text[0] == '>' || size <= 0 || size > 1 << 20) {
         raise_argument("%s: arrays of type %s cannot be used by a kernel", PLACE(where), text);
+        return false;
+    }
+    if (text[1] == 'V' && !check_fields(interface, where)) {
         return false;
     }
     memory->kind = text[1] == 'V' ? '?' : text[1];
@@ -317,9 +343,13 @@ enum memory_found memory_of(PyObject *object, struct memory *memory, const struc
     }
     PyObject *value = optional_attribute(object, name_struct);
     if (value && PyCapsule_CheckExact(value)) {
-        return by_struct(object, value, memory, where);
+        enum memory_found found = by_struct(object, value, memory, where);
+        if (found != MEMORY_NONE) {
+            return found;
+        }
+    } else {
+        Py_XDECREF(value);
     }
-    Py_XDECREF(value);
     value = optional_attribute(object, name_interface);
     if (value) {
         return by_interface(object, value, memory, where);

@@ -412,6 +412,11 @@ check "the other side in JSON" 3 '"other": {' '"line": 5' '"access": "store"' '"
     -- "$ingot" run races.metal mirror --sanitize=race --json --threads 64 --group 64 'u32[64]'
 check "run --sanitize=barrier goes on" 3 "races.metal:9:17: barrier" "not reached by thread (40, 0, 0)" "= 0 1 2 3" \
     -- "$ingot" run races.metal misses --sanitize=barrier --threads 64 --group 64 'u32[64]'
+check "SARIF of a thread that does not come" 3 -- "$ingot" run races.metal misses --sanitize=barrier,race --sarif out.sarif --quiet --threads 64 --group 64 'u32[64]'
+check "names places only" 0 '"uri": "races.metal"' -- cat out.sarif
+check "none is empty" 1 -- grep -e '"uri": ""' -e relatedLocations out.sarif
+check "SARIF of a race" 3 -- "$ingot" run races.metal mirror --sanitize=race --sarif out.sarif --quiet --threads 64 --group 64 'u32[64]'
+check "names the other side" 0 '"relatedLocations"' '"startLine": 6' -- cat out.sarif
 check "stores of the same value are no race" 0 -- "$ingot" run races.metal shared_flag --sanitize=race --threads 64 'u32[1]'
 check "unless that is asked for" 3 "races.metal:15" -- "$ingot" run races.metal shared_flag --sanitize=race,same_value --threads 64 'u32[1]'
 cat > values.metal <<'M'

@@ -94,8 +94,22 @@ echo 'int near(void); int main(void) { return near() - 3; }' >main.c
 near/main || { echo "near/main failed" && exit 1; }
 passed=$((passed + 1))
 
+# Programs with metal-cpp: Core Foundation brings C's headers, and nil is a null pointer of their classes too.
+cat >plain.cpp <<'END'
+#include <CoreFoundation/CoreFoundation.h>
+#include <objc/runtime.h>
+struct Error *error = nil;
+int main() {
+    assert(error == nil && Nil == nullptr);
+    printf("%d\n", errno = 0);
+}
+END
+"$bin/ingot-c++" -Werror plain.cpp -o plain
+./plain >ran
+has ran '^0$'
+
 # What the C++ library of a Mac brings along with any header
-printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) && std::strlen("") == 0 ? 0 : 2; }\n' >brought.cpp
+printf 'std::optional<std::string> a;\nint main() { return a ? 1 : std::make_unique<int>(0) && std::strlen("") == 0 && std::chrono::seconds(1).count() == 1 && std::fabs(-1.0) == 1 ? 0 : 2; }\n' >brought.cpp
 "$bin/ingot-c++" -std=c++17 brought.cpp -o brought
 ./brought || { echo "brought failed" && exit 1; }
 passed=$((passed + 1))

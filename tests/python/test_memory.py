@@ -160,6 +160,29 @@ def test_copy_with_a_broadcast_input(lib):
     assert out.tolist() == [2, 2, 2, 2]
 
 
+STRUCTS = """
+struct fill { float value; uint count; };
+kernel void put(device float* x, constant fill& f, uint i [[thread_position_in_grid]]) { if (i < f.count) x[i] = f.value; }
+kernel void set(device fill* f, uint i [[thread_position_in_grid]]) { f[i].value = i; f[i].count = 2 * i; }
+"""
+FILL = np.dtype([("value", "f4"), ("count", "u4")])
+
+
+def test_arrays_of_structs():
+    lib = ingot.compile_shader(STRUCTS)
+    x = np.zeros(4, np.float32)
+    lib.put(x, np.array([(2.5, 3)], FILL))
+    assert x.tolist() == [2.5, 2.5, 2.5, 0]
+    f = np.zeros(3, FILL)
+    lib.set(f)
+    assert f["value"].tolist() == [0, 1, 2] and f["count"].tolist() == [0, 2, 4]
+    f.flags.writeable = False
+    with pytest.raises(RuntimeError, match="read-only"):
+        lib.set(f)
+    with pytest.raises(TypeError, match="field 1 of the array's structs is >u4, whose bytes are in another order"):
+        lib.put(x, np.zeros(1, [("value", "f4"), ("count", ">u4")]))
+
+
 # ---- what cannot be bound ----
 
 

@@ -2,15 +2,28 @@
 #ifndef INGOT_METAL_CORE_FOUNDATION_H
 #define INGOT_METAL_CORE_FOUNDATION_H
 
+/* Apple's brings all of these, and programs with metal-cpp count on it. */
 #include <TargetConditionals.h>
+#include <assert.h>
+#include <ctype.h>
 #include <dispatch/dispatch.h>
+#include <errno.h>
 #include <float.h>
+#include <inttypes.h>
 #include <limits.h>
+#include <locale.h>
 #include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {

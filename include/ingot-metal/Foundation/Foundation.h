@@ -16,16 +16,6 @@
 #undef RETAIN
 #undef RELEASE
 #undef AUTORELEASE
-/* A null pointer of every type, not of id alone: programs say error:nil. */
-#undef nil
-#undef Nil
-#ifdef __cplusplus
-#define nil nullptr
-#define Nil nullptr
-#else
-#define nil ((void *)0)
-#define Nil ((void *)0)
-#endif
 #endif
 #include <CoreFoundation/CoreFoundation.h>
 #include <dispatch/dispatch.h>
