@@ -96,7 +96,7 @@ struct Load {
 struct Weights {
     float x, y, z, w;
 };
-Weights weigh(bool b, Load l, half h, ushort s, char c) {
+Weights weigh(bool b, thread const Load &l, half h, ushort s, char c) {
     Weights sum = {0, 0, 0, 0};
     for (int x = 0; x < 8; x++) {
         for (int y = 0; y < 8; y++) {
@@ -182,4 +182,59 @@ kernel void places(device uint *out [[buffer(0)]], uint i [[thread_position_in_g
         sum = fill_most(i, i % 5u) + fill_most(i + 1u, i % 5u);
     }
     out[i] = sum;
+}
+
+// References that are only read, also of what the result goes to, and one that is written.
+struct Digits {
+    ushort d[6];
+};
+ushort carry_of(thread const ushort &sum) { return sum / 10; }
+Digits add_digits(thread const Digits &a, thread const Digits &b) {
+    Digits sum = a;
+    for (uint round = 0; round < 6; round++) {
+        for (uint k = 0; k < 6; k++) {
+            ushort here = sum.d[k] + (round == 0 ? b.d[k] : 0);
+            sum.d[k] = here % 10;
+            if (k < 5) {
+                sum.d[k + 1] += carry_of(here);
+            }
+        }
+    }
+    return sum;
+}
+void add_to_digits(thread Digits &a, thread const Digits &b) { a = add_digits(a, b); }
+Digits times_eight(Digits a) {
+    a = add_digits(a, a);
+    add_to_digits(a, a);
+    Digits same = a;
+    add_to_digits(same, a);
+    return same;
+}
+Digits times_many(Digits a, uint eights) {
+    Digits sum = {{0, 0, 0, 0, 0, 0}};
+    for (uint k = 0; k < eights; k++) {
+        sum = add_digits(times_eight(a), sum);
+        sum = add_digits(sum, add_digits(times_eight(a), times_eight(a)));
+        add_to_digits(sum, times_eight(a));
+        add_to_digits(sum, times_eight(a));
+    }
+    return sum;
+}
+
+// RUN: kernel=digits threads=150 group=50
+// ARG 0: u32[150]
+// EXPECT 0: u32[150] = i % 4 == 1 ? 8 * i : 40 * i * (i % 3)
+kernel void digits(device uint *out [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    Digits a = {{ushort(i % 10u), ushort(i / 10u % 10u), ushort(i / 100u), 0, 0, 0}};
+    if (i % 4u == 1u) {
+        add_to_digits(a, a);
+        a = add_digits(add_digits(a, a), add_digits(a, a));
+    } else {
+        a = times_many(a, i % 3u);
+    }
+    uint value = 0;
+    for (int k = 5; k >= 0; k--) {
+        value = value * 10 + a.d[k];
+    }
+    out[i] = value;
 }

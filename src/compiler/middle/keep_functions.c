@@ -133,11 +133,20 @@ static unsigned *depths_of(struct choice *choice, LLVMValueRef value, struct igi
         return NULL;
     }
     unsigned *depths = ig_arena_array(arena, graph->count + 1u, sizeof *depths);
-    for (unsigned b = 0; depths && b < graph->count; b++) {
+    unsigned *ends =
+        ig_arena_array(arena, graph->count + 1u, sizeof *ends); /* by head, behind it */
+    if (!depths || !ends) {
+        return NULL;
+    }
+    for (unsigned b = 0; b < graph->count; b++) {
         for (unsigned s = 0; s < igi_successor_count(graph, b); s++) {
-            for (unsigned i = igi_successors(graph, b)[s]; i <= b; i++) {
-                depths[i]++;
-            }
+            unsigned to = igi_successors(graph, b)[s];
+            ends[to] = to <= b ? b + 1 : ends[to];
+        }
+    }
+    for (unsigned b = 0; b < graph->count; b++) {
+        for (unsigned i = b; i < ends[b]; i++) {
+            depths[i]++;
         }
     }
     return depths;

@@ -121,14 +121,15 @@ static bool add_numbers(struct walk *walk, LLVMTypeRef type, uint64_t offset, un
     }
 }
 
-/* False where there is anything but numbers, or padding, which unions may have something in. */
+/* False where there is anything but numbers, or in memory padding, where unions may have something.
+ */
 static bool take_apart(struct igc_kernel *kernel, struct part *part, struct number *numbers,
                        unsigned *count, unsigned most) {
     struct walk walk = {kernel, numbers, *count, most, 0};
     part->first = *count;
     part->is_number = is_number(part->type);
     bool done = LLVMTypeIsSized(part->type) && add_numbers(&walk, part->type, 0, 0) &&
-                walk.bytes == LLVMABISizeOfType(kernel->layout, part->type);
+                (part->by_value || walk.bytes == LLVMABISizeOfType(kernel->layout, part->type));
     part->end = *count = walk.count;
     return done && part->end > part->first;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "compiler/ir/builtins.h"
+#include "compiler/ir/map.h"
 #include "compiler/ir/walk.h"
 #include "compiler/middle/keep_functions.h"
 
@@ -13,8 +14,12 @@ enum { MOST_CALLS = 16 }; /* that a reference is passed on by */
 
 struct reference {
     struct igc_kernel *kernel;
-    uint64_t size;    /* of what it refers to */
-    LLVMTypeRef type; /* or NULL: no access has told so far */
+    uint64_t size;          /* of what it refers to */
+    LLVMTypeRef type;       /* or NULL: no access has told so far */
+    bool returned;          /* by the function that is being looked at */
+    bool comes_back;        /* the function that was looked at last has returned it */
+    struct igi_map seen[2]; /* parameters of callees that it was passed as, the whole of it or a
+                               member; 1: and is returned */
 };
 
 static bool only_reads(struct reference *reference, LLVMValueRef pointer, bool is_whole,
@@ -44,6 +49,14 @@ static bool only_reads_variable(struct reference *reference, LLVMValueRef variab
     return stores == 1;
 }
 
+/* `type` is that of all that is referred to, if it is as large. */
+static void note_type(struct reference *reference, LLVMTypeRef type) {
+    if (LLVMTypeIsSized(type) &&
+        LLVMABISizeOfType(reference->kernel->layout, type) == reference->size) {
+        reference->type = type;
+    }
+}
+
 static bool only_reads_element(struct reference *reference, LLVMValueRef element, bool is_whole,
                                unsigned calls) {
     LLVMTypeRef type = LLVMGetGEPSourceElementType(element);
@@ -51,11 +64,25 @@ static bool only_reads_element(struct reference *reference, LLVMValueRef element
     if (is_whole && (!LLVMIsAConstantInt(first) || LLVMConstIntGetZExtValue(first) != 0)) {
         return false; /* something beside it */
     }
-    if (is_whole && LLVMTypeIsSized(type) &&
-        LLVMABISizeOfType(reference->kernel->layout, type) == reference->size) {
-        reference->type = type;
+    if (is_whole) {
+        note_type(reference, type);
     }
     return only_reads(reference, element, false, calls);
+}
+
+static bool only_reads_parameter(struct reference *reference, LLVMValueRef parameter, bool is_whole,
+                                 unsigned calls) {
+    const bool callers = reference->returned;
+    struct igi_map *seen = &reference->seen[is_whole];
+    unsigned known = igi_map_get(seen, parameter);
+    reference->returned = false;
+    if (known == IGI_NONE && !only_reads(reference, parameter, is_whole, calls)) {
+        return false;
+    }
+    reference->comes_back = known == IGI_NONE ? reference->returned : known != 0;
+    reference->returned = callers;
+    igi_map_put(seen, parameter, reference->comes_back);
+    return !seen->failed;
 }
 
 static bool only_reads_call(struct reference *reference, LLVMValueRef call, LLVMValueRef pointer,
@@ -63,6 +90,9 @@ static bool only_reads_call(struct reference *reference, LLVMValueRef call, LLVM
     LLVMValueRef callee = LLVMGetCalledValue(call);
     if (igi_is_intrinsic(call)) {
         bool copies = igi_intrinsic_of(call) == IGI_LLVM_memcpy;
+        if (copies && is_whole && LLVMIsAAllocaInst(LLVMGetOperand(call, 0))) {
+            note_type(reference, LLVMGetAllocatedType(LLVMGetOperand(call, 0)));
+        }
         return igi_intrinsic_flags_of(call) & IGI_I_INFORMS ||
                (copies && LLVMGetOperand(call, 0) != pointer);
     }
@@ -73,8 +103,11 @@ static bool only_reads_call(struct reference *reference, LLVMValueRef call, LLVM
         if (LLVMGetOperand(call, i) != pointer || attribute_of(callee, i, "byval")) {
             continue;
         }
-        if (attribute_of(callee, i, "sret") || i >= LLVMCountParams(callee) ||
-            !only_reads(reference, LLVMGetParam(callee, i), is_whole, calls - 1)) {
+        if (attribute_of(callee, i, "sret") || i >= LLVMCountParams(callee)) {
+            return false;
+        }
+        if (!only_reads_parameter(reference, LLVMGetParam(callee, i), is_whole, calls - 1) ||
+            (reference->comes_back && !only_reads(reference, call, is_whole, calls - 1))) {
             return false;
         }
     }
@@ -100,6 +133,9 @@ static bool only_reads(struct reference *reference, LLVMValueRef pointer, bool i
             harmless = LLVMGetOperand(user, 0) == pointer &&
                        only_reads_element(reference, user, is_whole, calls);
             break;
+        case LLVMRet:
+            harmless = reference->returned = true;
+            break;
         case LLVMCall:
             harmless = only_reads_call(reference, user, pointer, is_whole, calls);
             break;
@@ -121,6 +157,8 @@ LLVMTypeRef igc_type_of_reference(struct igc_kernel *kernel, LLVMValueRef functi
         return NULL;
     }
     struct reference reference = {.kernel = kernel, .size = LLVMGetEnumAttributeValue(size)};
+    igi_map_start(&reference.seen[0], kernel->arena, 0);
+    igi_map_start(&reference.seen[1], kernel->arena, 0);
     *align = (unsigned)LLVMGetEnumAttributeValue(aligned);
     return only_reads(&reference, LLVMGetParam(function, parameter), true, MOST_CALLS)
                ? reference.type
