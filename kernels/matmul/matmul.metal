@@ -391,7 +391,7 @@ inline void put_shared(thread float (&sums)[ROWS][WIDTH], uint row0, uint column
 }
 
 // Whole SIMD-groups of k. A single row of a takes row after row of b, as they lie in memory.
-template <typename T, uint WIDTH>
+template <typename T, uint WIDTH, bool ASK>
 inline void add_lines(thread float *sum, device const T *a, device const T *b,
                       thread const ulong (&b_row)[WIDTH], uint first, uint whole, uint lane) {
     for (uint w = 0; w < WIDTH; w++) {
@@ -399,7 +399,8 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
         float even = 0, odd = 0;
         ulong k = first; // a sum with lane that may wrap is no vector of neighbours
         for (; k + 64 <= whole; k += 64) {
-            prefetch<64>(line + k + AHEAD / sizeof(T));
+            if constexpr (ASK)
+                prefetch<64>(line + k + AHEAD / sizeof(T));
             even = fma(float(a[k + lane]), float(line[k + lane]), even);
             odd = fma(float(a[k + 32 + lane]), float(line[k + 32 + lane]), odd);
         }
@@ -410,7 +411,7 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
 }
 
 // The same of more rows of a, whose elements touch or are `a_step` apart.
-template <typename T, uint ROWS, uint WIDTH, bool TOUCH>
+template <typename T, uint ROWS, uint WIDTH, bool TOUCH, bool ASK>
 inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
                      thread const ulong (&a_row)[ROWS], ulong a_step, device const T *b,
                      thread const ulong (&b_row)[WIDTH], ulong ahead, uint first, uint whole,
@@ -421,7 +422,8 @@ inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
             x[r] = float(a[a_row[r] + (TOUCH ? k + lane : (k + lane) * a_step)]);
         for (uint w = 0; w < WIDTH; w++) {
             float y = float(b[b_row[w] + k + lane]);
-            prefetch<32>(b + b_row[w] + k + ahead);
+            if constexpr (ASK)
+                prefetch<32>(b + b_row[w] + k + ahead);
             for (uint r = 0; r < ROWS; r++)
                 sum[r][w] = fma(x[r], y, sum[r][w]);
         }
@@ -464,13 +466,15 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
         b_row[w] = min(w, columns - 1) * args.b_stride;
     float sum[ROWS][WIDTH] = {};
     uint whole = first + (end - first) / 32 * 32;
-    ulong ahead = args.b_stride * sizeof(T) <= 16384 ? args.b_stride * WIDTH : AHEAD / sizeof(T);
+    ulong ahead = 0; // the rows after these, if they are not far
+    if (OF_LANES)
+        ahead = args.b_stride * sizeof(T) <= 16384 ? args.b_stride * WIDTH : AHEAD / sizeof(T);
     if (ROWS == 1 && a_step == 1)
-        add_lines(sum[0], a, b, b_row, first, whole, lane);
+        add_lines<T, WIDTH, OF_LANES>(sum[0], a, b, b_row, first, whole, lane);
     else if (a_step == 1)
-        add_dots<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, ahead, first, whole, lane);
+        add_dots<T, ROWS, WIDTH, true, OF_LANES>(sum, a, a_row, 1, b, b_row, ahead, first, whole, lane);
     else
-        add_dots<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, ahead, first, whole, lane);
+        add_dots<T, ROWS, WIDTH, false, OF_LANES>(sum, a, a_row, a_step, b, b_row, ahead, first, whole, lane);
     if (OF_LANES && a_step == 1) {
         add_rest(sum, a, a_row, b, b_row, ulong(whole) + lane, end);
     } else if (whole + lane < end) {
