@@ -296,6 +296,13 @@ static const struct tile_shape *tile_for(const struct igo_call *call,
     return &by_columns[i];
 }
 
+/* Columns that a SIMD-group of matmul_lines takes: of a short k more, since each SIMD-group has to
+ * find out first where it is. */
+static uint32_t few_lines(const struct matmul_args *args) {
+    enum { SHORT = 512, MORE = 32 };
+    return args->k < SHORT ? MORE : FEW_DOTS;
+}
+
 static void choose_few_rows(const struct igo_call *call, const struct matmul_plan *plan,
                             struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
@@ -309,14 +316,21 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
                       igo_aligned(plan->b.tensor, 16);
     const bool spans =
         !plan->b.transposed && of_cpus && (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
+    const bool of_lines = plan->b.transposed && of_cpus;
     igo_launch_kernel(launch, "matmul_%s_%u_%s",
                       wide                  ? "dots_wide"
                       : !plan->b.transposed ? (spans ? "spans" : "columns")
-                      : of_cpus             ? "lines"
+                      : of_lines            ? "lines"
                                             : "dots",
                       rows, igo_type_name(plan->a.tensor->type));
     if (spans) {
         launch->threadgroups[0] = blocks(args->n, eight ? SPAN_EIGHT_COLUMNS : SPAN_COLUMNS);
+        launch->threadgroups[1] = blocks(args->m, rows);
+        launch->group[0] = 32;
+        return;
+    }
+    if (of_lines) {
+        launch->threadgroups[0] = blocks(args->n, few_lines(args));
         launch->threadgroups[1] = blocks(args->m, rows);
         launch->group[0] = 32;
         return;
