@@ -53,9 +53,9 @@ static const ingot_ops_knob knobs[] = {
                     .maximum = 1u << 20},
     [KNOB_WIDE] = {.name = "wide",
                    .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
-                           "aligned; 2 = as CPUs want it: with b not transposed, one row, or f32 "
-                           "and bfloat, a SIMD-group takes 1024 columns, some of k at a time; with "
-                           "b transposed, two rows have a kernel of their own",
+                           "aligned; 2 = as CPUs want it: with b not transposed, a SIMD-group "
+                           "takes 1024 columns, some of k at a time; with b transposed, two rows "
+                           "have a kernel of their own",
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 2},
@@ -314,8 +314,7 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
     const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed && !plan->a.transposed &&
                       args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
                       igo_aligned(plan->b.tensor, 16);
-    const bool spans =
-        !plan->b.transposed && of_cpus && (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
+    const bool spans = !plan->b.transposed && of_cpus;
     const bool of_lines = plan->b.transposed && of_cpus;
     igo_launch_kernel(launch, "matmul_%s_%u_%s",
                       wide                  ? "dots_wide"
