@@ -54,9 +54,9 @@ static const ingot_ops_knob knobs[] = {
                     .maximum = 1u << 20},
     [KNOB_WIDE] = {.name = "wide",
                    .help = "for few rows: 1 = a lane takes eight neighbours where rows are "
-                           "aligned; 2 = as CPUs want it: with b not transposed, one row, or f32 "
-                           "and bfloat, a SIMD-group takes 1024 columns, some of k at a time; with "
-                           "b transposed, two rows have a kernel of their own",
+                           "aligned; 2 = as CPUs want it: with b not transposed, a SIMD-group "
+                           "takes 1024 columns, some of k at a time; with b transposed, two rows "
+                           "have a kernel of their own",
                    .fallback = 1,
                    .minimum = 0,
                    .maximum = 2},
@@ -297,6 +297,13 @@ static const struct tile_shape *tile_for(const struct igo_call *call,
     return &by_columns[i];
 }
 
+/* Columns that a SIMD-group of matmul_lines takes: of a short k more, since each SIMD-group has to
+ * find out first where it is. */
+static uint32_t few_lines(const struct matmul_args *args) {
+    enum { SHORT = 512, MORE = 32 };
+    return args->k < SHORT ? MORE : FEW_DOTS;
+}
+
 static void choose_few_rows(const struct igo_call *call, const struct matmul_plan *plan,
                             struct igo_launch *launch) {
     const struct matmul_args *args = &plan->args;
@@ -308,16 +315,22 @@ static void choose_few_rows(const struct igo_call *call, const struct matmul_pla
     const bool wide = igo_knob(call, KNOB_WIDE) == 1 && plan->b.transposed && !plan->a.transposed &&
                       args->k && args->k % 8 == 0 && igo_aligned(plan->a.tensor, 16) &&
                       igo_aligned(plan->b.tensor, 16);
-    const bool spans =
-        !plan->b.transposed && of_cpus && (rows == 1 || plan->a.tensor->type != INGOT_SCALAR_F16);
+    const bool spans = !plan->b.transposed && of_cpus;
+    const bool of_lines = plan->b.transposed && of_cpus;
     igo_launch_kernel(launch, "matmul_%s_%u_%s",
                       wide                  ? "dots_wide"
                       : !plan->b.transposed ? (spans ? "spans" : "columns")
-                      : of_cpus             ? "lines"
+                      : of_lines            ? "lines"
                                             : "dots",
                       rows, igo_type_name(plan->a.tensor->type));
     if (spans) {
         launch->threadgroups[0] = blocks(args->n, eight ? SPAN_EIGHT_COLUMNS : SPAN_COLUMNS);
+        launch->threadgroups[1] = blocks(args->m, rows);
+        launch->group[0] = 32;
+        return;
+    }
+    if (of_lines) {
+        launch->threadgroups[0] = blocks(args->n, few_lines(args));
         launch->threadgroups[1] = blocks(args->m, rows);
         launch->group[0] = 32;
         return;

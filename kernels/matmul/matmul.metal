@@ -391,7 +391,7 @@ inline void put_shared(thread float (&sums)[ROWS][WIDTH], uint row0, uint column
 }
 
 // Whole SIMD-groups of k. A single row of a takes row after row of b, as they lie in memory.
-template <typename T, uint WIDTH>
+template <typename T, uint WIDTH, bool ASK>
 inline void add_lines(thread float *sum, device const T *a, device const T *b,
                       thread const ulong (&b_row)[WIDTH], uint first, uint whole, uint lane) {
     for (uint w = 0; w < WIDTH; w++) {
@@ -399,7 +399,8 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
         float even = 0, odd = 0;
         ulong k = first; // a sum with lane that may wrap is no vector of neighbours
         for (; k + 64 <= whole; k += 64) {
-            prefetch<64>(line + k + AHEAD / sizeof(T));
+            if constexpr (ASK)
+                prefetch<64>(line + k + AHEAD / sizeof(T));
             even = fma(float(a[k + lane]), float(line[k + lane]), even);
             odd = fma(float(a[k + 32 + lane]), float(line[k + 32 + lane]), odd);
         }
@@ -410,7 +411,7 @@ inline void add_lines(thread float *sum, device const T *a, device const T *b,
 }
 
 // The same of more rows of a, whose elements touch or are `a_step` apart.
-template <typename T, uint ROWS, uint WIDTH, bool TOUCH>
+template <typename T, uint ROWS, uint WIDTH, bool TOUCH, bool ASK>
 inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
                      thread const ulong (&a_row)[ROWS], ulong a_step, device const T *b,
                      thread const ulong (&b_row)[WIDTH], ulong ahead, uint first, uint whole,
@@ -421,7 +422,8 @@ inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
             x[r] = float(a[a_row[r] + (TOUCH ? k + lane : (k + lane) * a_step)]);
         for (uint w = 0; w < WIDTH; w++) {
             float y = float(b[b_row[w] + k + lane]);
-            prefetch<32>(b + b_row[w] + k + ahead);
+            if constexpr (ASK)
+                prefetch<32>(b + b_row[w] + k + ahead);
             for (uint r = 0; r < ROWS; r++)
                 sum[r][w] = fma(x[r], y, sum[r][w]);
         }
@@ -429,18 +431,19 @@ inline void add_dots(thread float (&sum)[ROWS][WIDTH], device const T *a,
 }
 
 // The same of less than a SIMD-group of k, for CPUs.
-template <typename T, uint ROWS, uint WIDTH>
+template <typename T, uint ROWS, uint WIDTH, bool TOUCH>
 inline void add_rest(thread float (&sum)[ROWS][WIDTH], device const T *a,
-                     thread const ulong (&a_row)[ROWS], device const T *b,
+                     thread const ulong (&a_row)[ROWS], ulong a_step, device const T *b,
                      thread const ulong (&b_row)[WIDTH], ulong k, uint end) {
     if (k < end)
         for (uint w = 0; w < WIDTH; w++)
             for (uint r = 0; r < ROWS; r++)
-                sum[r][w] = fma(float(a[a_row[r] + k]), float(b[b_row[w] + k]), sum[r][w]);
+                sum[r][w] = fma(float(a[a_row[r] + (TOUCH ? k : k * a_step)]),
+                                float(b[b_row[w] + k]), sum[r][w]);
 }
 
 // b [n][k]: a SIMD-group takes WIDTH rows of b, lanes along k.
-template <typename T, uint ROWS, uint WIDTH, bool OF_LANES>
+template <typename T, uint ROWS, uint WIDTH>
 kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
                         device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
                         device uchar *parts [[buffer(4)]], constant matmul_args &args [[buffer(5)]],
@@ -464,25 +467,64 @@ kernel void matmul_dots(device const T *a [[buffer(0)]], device const T *b [[buf
         b_row[w] = min(w, columns - 1) * args.b_stride;
     float sum[ROWS][WIDTH] = {};
     uint whole = first + (end - first) / 32 * 32;
-    ulong ahead = args.b_stride * sizeof(T) <= 16384 ? args.b_stride * WIDTH : AHEAD / sizeof(T);
     if (ROWS == 1 && a_step == 1)
-        add_lines(sum[0], a, b, b_row, first, whole, lane);
+        add_lines<T, WIDTH, false>(sum[0], a, b, b_row, first, whole, lane);
     else if (a_step == 1)
-        add_dots<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, ahead, first, whole, lane);
+        add_dots<T, ROWS, WIDTH, true, false>(sum, a, a_row, 1, b, b_row, 0, first, whole, lane);
     else
-        add_dots<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, ahead, first, whole, lane);
-    if (OF_LANES && a_step == 1) {
-        add_rest(sum, a, a_row, b, b_row, ulong(whole) + lane, end);
-    } else if (whole + lane < end) {
+        add_dots<T, ROWS, WIDTH, false, false>(sum, a, a_row, a_step, b, b_row, 0, first, whole,
+                                               lane);
+    if (whole + lane < end) {
         for (uint w = 0; w < WIDTH; w++)
             for (uint r = 0; r < ROWS; r++)
                 sum[r][w] = fma(float(a[a_row[r] + (ulong(whole) + lane) * a_step]),
                                 float(b[b_row[w] + whole + lane]), sum[r][w]);
     }
-    if (OF_LANES)
-        put_shared(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
-    else
-        put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
+    put_dots(sum, row0, column0, rows, columns, part, matrix, bias, out, parts, args, lane);
+}
+
+// The same for CPUs: a SIMD-group takes its share of the rows of b, WIDTH at a time.
+template <typename T, uint ROWS, uint WIDTH>
+kernel void matmul_lines(device const T *a [[buffer(0)]], device const T *b [[buffer(1)]],
+                         device const T *bias [[buffer(2)]], device T *out [[buffer(3)]],
+                         device uchar *parts [[buffer(4)]],
+                         constant matmul_args &args [[buffer(5)]],
+                         uint3 group [[threadgroup_position_in_grid]],
+                         uint3 groups [[threadgroups_per_grid]],
+                         uint lane [[thread_index_in_simdgroup]]) {
+    uint matrix = group.z % args.batch, part = group.z / args.batch;
+    uint row0 = group.y * ROWS, rows = args.m - row0;
+    uint share = ((args.n + groups.x - 1) / groups.x + WIDTH - 1) / WIDTH * WIDTH;
+    uint first = part * args.part_depth, end = min(args.k, first + args.part_depth);
+    uint whole = first + (end - first) / 32 * 32;
+    ulong a_step = args.a_transposed ? args.a_stride : 1, rest = ulong(whole) + lane;
+    a += matrix * args.a_batch + row0 * (args.a_transposed ? 1 : args.a_stride);
+    b += matrix * args.b_batch;
+    ulong a_row[ROWS], b_row[WIDTH];
+    for (uint r = 0; r < ROWS; r++)
+        a_row[r] = min(r, rows - 1) * (args.a_transposed ? 1 : args.a_stride);
+    // the rows after these, if they are not far
+    ulong ahead = args.b_stride * sizeof(T) <= 16384 ? args.b_stride * WIDTH : AHEAD / sizeof(T);
+    uint last = min(args.n, (group.x + 1) * share);
+    for (uint column0 = group.x * share; column0 < last; column0 += WIDTH) {
+        for (uint w = 0; w < WIDTH; w++)
+            b_row[w] = min(column0 + w, args.n - 1) * args.b_stride;
+        float sum[ROWS][WIDTH] = {};
+        if (a_step == 1) {
+            if (ROWS == 1)
+                add_lines<T, WIDTH, true>(sum[0], a, b, b_row, first, whole, lane);
+            else
+                add_dots<T, ROWS, WIDTH, true, true>(sum, a, a_row, 1, b, b_row, ahead, first,
+                                                     whole, lane);
+            add_rest<T, ROWS, WIDTH, true>(sum, a, a_row, 1, b, b_row, rest, end);
+        } else {
+            add_dots<T, ROWS, WIDTH, false, true>(sum, a, a_row, a_step, b, b_row, ahead, first,
+                                                  whole, lane);
+            add_rest<T, ROWS, WIDTH, false>(sum, a, a_row, a_step, b, b_row, rest, end);
+        }
+        put_shared(sum, row0, column0, rows, args.n - column0, part, matrix, bias, out, parts, args,
+                   lane);
+    }
 }
 
 // The same for GPUs: a lane takes eight neighbours of k, and a has its rows of k in memory.
@@ -627,11 +669,11 @@ kernel void matmul_gather(device const float *sums [[buffer(0)]],
                        matmul_tiles<T, T, 64, 64, 32, 2, 2, 16 / sizeof(T), false>)                \
     INSTANTIATE_KERNEL("matmul_columns_1_" #name, matmul_columns<T, 1, 8>)                         \
     INSTANTIATE_KERNEL("matmul_columns_4_" #name, matmul_columns<T, 4, 4>)                         \
-    INSTANTIATE_KERNEL("matmul_dots_1_" #name, matmul_dots<T, 1, 4, false>)                        \
-    INSTANTIATE_KERNEL("matmul_dots_4_" #name, matmul_dots<T, 4, 4, false>)                        \
-    INSTANTIATE_KERNEL("matmul_lines_1_" #name, matmul_dots<T, 1, 4, true>)                        \
-    INSTANTIATE_KERNEL("matmul_lines_2_" #name, matmul_dots<T, 2, 4, true>)                        \
-    INSTANTIATE_KERNEL("matmul_lines_4_" #name, matmul_dots<T, 4, 4, true>)                        \
+    INSTANTIATE_KERNEL("matmul_dots_1_" #name, matmul_dots<T, 1, 4>)                               \
+    INSTANTIATE_KERNEL("matmul_dots_4_" #name, matmul_dots<T, 4, 4>)                               \
+    INSTANTIATE_KERNEL("matmul_lines_1_" #name, matmul_lines<T, 1, 4>)                             \
+    INSTANTIATE_KERNEL("matmul_lines_2_" #name, matmul_lines<T, 2, 4>)                             \
+    INSTANTIATE_KERNEL("matmul_lines_4_" #name, matmul_lines<T, 4, 4>)                             \
     INSTANTIATE_KERNEL("matmul_dots_wide_1_" #name, matmul_dots_wide<T, 1, 4>)                     \
     INSTANTIATE_KERNEL("matmul_dots_wide_4_" #name, matmul_dots_wide<T, 4, 4>)                     \
     INSTANTIATE_KERNEL("matmul_pack_a_" #name, matmul_pack_a<T>)                                   \
@@ -651,6 +693,7 @@ INSTANTIATE_KERNEL("matmul_pairs_left_bf16", matmul_pairs_left<bfloat>)
 INSTANTIATE_KERNEL("matmul_pairs_right_16_bf16", matmul_pairs_right<bfloat, 16>)
 INSTANTIATE_KERNEL("matmul_pairs_right_8_bf16", matmul_pairs_right<bfloat, 8>)
 INSTANTIATE_KERNEL("matmul_spans_4_f32", matmul_spans<float, 4, 1024, 4>)
+INSTANTIATE_KERNEL("matmul_spans_4_f16", matmul_spans<half, 4, 1024, 4>)
 INSTANTIATE_KERNEL("matmul_spans_4_bf16", matmul_spans<bfloat, 4, 1024, 4>)
 INSTANTIATE_KERNEL("matmul_spans_8_bf16", matmul_spans<bfloat, 8, 512, 4>)
 INSTANTIATE_KERNEL("matmul_units_f16", matmul_units<half, 128, 192>)

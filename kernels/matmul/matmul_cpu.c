@@ -129,7 +129,8 @@ void igo_matmul_choose_panels(struct igo_call *call, struct matmul_plan *plan) {
     const ingot_scalar_type type = plan->a.tensor->type;
     const bool enough =
         (args->m > igo_knob(call, KNOB_FEW) && !igo_matmul_has_eights(call, plan)) ||
-        (args->m > 1 && plan->b.transposed && (plan->a.transposed || args->k <= 64));
+        (args->m > 1 && plan->b.transposed &&
+         (plan->a.transposed || (args->m > 2 && args->k <= 64)));
     /* An operand that has to be turned is turned for each block; then there should be few. */
     const uint32_t most = plan->b.transposed && !plan->a.transposed ? 40 : PANELS_ROWS;
     const bool one_block = args->m <= most || args->n <= most || args->k < PACK_LEAST_DEPTH;
