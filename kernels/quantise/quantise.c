@@ -29,7 +29,7 @@ enum {
     KNOB_FILL,
     KNOB_WIDE,
     KNOB_UNITS,
-    KNOB_LEAST,
+    KNOB_FROM,
 };
 static const ingot_ops_knob matmul_knobs[] = {
     [KNOB_PANEL] = {.name = "panel",
@@ -71,11 +71,11 @@ static const ingot_ops_knob matmul_knobs[] = {
                     .fallback = 0,
                     .minimum = 0,
                     .maximum = 1},
-    [KNOB_LEAST] = {.name = "least",
-                    .help = "from this many rows on, what `pairs` says",
-                    .fallback = 0,
-                    .minimum = 0,
-                    .maximum = 65536},
+    [KNOB_FROM] = {.name = "from",
+                   .help = "from this many rows on, what `pairs` says",
+                   .fallback = 0,
+                   .minimum = 0,
+                   .maximum = 64},
 };
 
 enum { QUANTISE, DEQUANTISE, MATMUL };
@@ -532,7 +532,7 @@ ingot_status ingot_op_quantised_matmul(ingot_ops *ops, ingot_stream *stream,
     if (multiply_blocks(&call, &p)) {
         return igo_end(&call);
     }
-    if (p.m >= igo_knob(&call, KNOB_LEAST) && p.m <= igo_knob(&call, KNOB_PAIRS) &&
+    if (p.m >= igo_knob(&call, KNOB_FROM) && p.m <= igo_knob(&call, KNOB_PAIRS) &&
         multiply_left(&call, &p)) {
         return igo_end(&call);
     }
