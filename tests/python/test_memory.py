@@ -162,7 +162,9 @@ def test_copy_with_a_broadcast_input(lib):
 
 STRUCTS = """
 struct fill { float value; uint count; };
-kernel void put(device float* x, constant fill& f, uint i [[thread_position_in_grid]]) { if (i < f.count) x[i] = f.value; }
+kernel void put(device float* x, constant fill& f, uint i [[thread_position_in_grid]]) {
+    if (i < f.count) x[i] = f.value;
+}
 kernel void set(device fill* f, uint i [[thread_position_in_grid]]) { f[i].value = i; f[i].count = 2 * i; }
 """
 FILL = np.dtype([("value", "f4"), ("count", "u4")])
