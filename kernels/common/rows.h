@@ -5,7 +5,8 @@
  * with vector loads, and rows that are aligned to them and a multiple of four long. Where every
  * block is known to be full (ROW_VECTOR 2), nothing asks for the row's end. ROW_VECTOR 3 is the
  * same with eight neighbours in two blocks, which are 16 bytes of a 16-bit type: an even block has
- * the first four of them, the next block the others.
+ * the first four of them, the next block the others. ROW_VECTOR 4 is 0 for CPUs: who has an element
+ * of a last block is asked by parts.
  *
  * With one SIMD-group per row a threadgroup has as many rows as SIMD-groups; with more it
  * has one row. ROW_SIMDS 0: every thread has a row of its own, for rows that are shorter than a
@@ -21,7 +22,9 @@
 
 constant uint ROW_SIMDS [[function_constant(0)]];
 constant uint ROW_VECTOR [[function_constant(1)]];
-constant bool ROW_FULL = ROW_VECTOR >= 2;
+constant bool ROW_NEIGHBOURS = ROW_VECTOR >= 1 && ROW_VECTOR <= 3;
+constant bool ROW_FULL = ROW_VECTOR == 2 || ROW_VECTOR == 3;
+constant bool ROW_BY_PARTS = ROW_VECTOR == 4 && ROW_SIMDS > 0;
 constant bool ROW_EIGHT = ROW_VECTOR == 3;
 constant uint ROW_THREADS = ROW_SIMDS ? ROW_SIMDS * 32 : 1;
 constant uint ROW_STEP = ROW_THREADS * 4; /* elements of a block */
@@ -94,20 +97,25 @@ inline uint row_first(uint block, uint me) {
                      : block * ROW_STEP + me * 4;
 }
 
-/* Of a block that is not full. Its parts are full, or empty, for all threads alike, but one: CPUs
- * have masks for that one only, and take as long for a load of nothing as for any other. */
+/* Whether this thread has an element of a part of a last block, which begins at `part`. All of them
+ * have, or none, but for one part: CPUs have masks for that one only, and take as long for a load
+ * of nothing as for any other. */
+#define ROW_IF_IN_PART(part, me, columns, statement)                                               \
+    if (ROW_BY_PARTS && part + ROW_THREADS <= columns) {                                           \
+        statement;                                                                                 \
+    } else if (!ROW_BY_PARTS || part < columns) {                                                  \
+        if (part + me < columns) {                                                                 \
+            statement;                                                                             \
+        }                                                                                          \
+    }
+
+/* Of a block that is not full. */
 template <typename T>
 inline float4 row_load_part(device const T *row, uint columns, uint first, uint me, float fill) {
     float4 v = fill;
     for (uint i = 0; i < 4; i++) {
         uint part = first + i * ROW_THREADS;
-        if (part + ROW_THREADS <= columns) {
-            v[i] = float(row[part + me]);
-        } else if (part < columns) {
-            if (part + me < columns) {
-                v[i] = float(row[part + me]);
-            }
-        }
+        ROW_IF_IN_PART(part, me, columns, v[i] = float(row[part + me]))
     }
     return v;
 }
@@ -116,7 +124,7 @@ inline float4 row_load_part(device const T *row, uint columns, uint first, uint 
 template <typename T>
 inline float4 row_load(device const T *row, uint columns, uint block, uint me, float fill) {
     uint first = block * ROW_STEP;
-    if (ROW_VECTOR) {
+    if (ROW_NEIGHBOURS) {
         uint at = row_first(block, me);
         return ROW_FULL || at < columns ? float4(*(device const vec<T, 4> *)(row + at))
                                         : float4(fill);
@@ -132,7 +140,7 @@ inline float4 row_load(device const T *row, uint columns, uint block, uint me, f
 template <typename T>
 inline void row_store(device T *row, uint columns, uint block, uint me, float4 v) {
     uint first = block * ROW_STEP;
-    if (ROW_VECTOR) {
+    if (ROW_NEIGHBOURS) {
         uint at = row_first(block, me);
         if (ROW_FULL || at < columns) {
             *(device vec<T, 4> *)(row + at) = vec<T, 4>(v);
@@ -140,13 +148,7 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
     } else if (first + ROW_STEP > columns) {
         for (uint i = 0; i < 4; i++) {
             uint part = first + i * ROW_THREADS;
-            if (part + ROW_THREADS <= columns) {
-                row[part + me] = T(v[i]);
-            } else if (part < columns) {
-                if (part + me < columns) {
-                    row[part + me] = T(v[i]);
-                }
-            }
+            ROW_IF_IN_PART(part, me, columns, row[part + me] = T(v[i]))
         }
     } else {
         device T *at = row + first + me;
@@ -162,7 +164,7 @@ template <typename T>
 inline void row_store(device T *row, uint columns, uint block, uint me, float4 v,
                       uint past_caches) {
     uint first = block * ROW_STEP;
-    if (first + ROW_STEP > columns || ROW_VECTOR || ROW_SIMDS == 0) {
+    if (first + ROW_STEP > columns || ROW_NEIGHBOURS || ROW_SIMDS == 0) {
         row_store(row, columns, block, me, v);
     } else {
         device T *at = row + first + me;
@@ -175,7 +177,7 @@ inline void row_store(device T *row, uint columns, uint block, uint me, float4 v
 
 /* The column of element i of a thread's block. */
 inline uint row_column(uint block, uint me, uint i) {
-    return ROW_VECTOR ? row_first(block, me) + i : block * ROW_STEP + me + i * ROW_THREADS;
+    return ROW_NEIGHBOURS ? row_first(block, me) + i : block * ROW_STEP + me + i * ROW_THREADS;
 }
 
 /* The first N blocks of a row, all of them loaded before anything else is done; `fill` past its
@@ -192,7 +194,7 @@ inline void row_fetch(device const T *row, uint columns, uint me, T fill,
                 ((thread uint2 *)blocks)[b] = eight.xy;
                 ((thread uint2 *)blocks)[b + 1] = eight.zw;
             }
-        } else if (ROW_VECTOR) {
+        } else if (ROW_NEIGHBOURS) {
             blocks[b] = ROW_FULL || behind < columns ? *(device const vec<T, 4> *)(mine + at)
                                                      : vec<T, 4>(fill);
         } else {
@@ -226,7 +228,7 @@ inline void row_put(device T *row, uint columns, uint me, thread const vec<T, 4>
                 thread const uint2 *halves = (thread const uint2 *)blocks;
                 *(device uint4 *)(mine + at) = uint4(halves[b], halves[b + 1]);
             }
-        } else if (ROW_VECTOR) {
+        } else if (ROW_NEIGHBOURS) {
             if (ROW_FULL || behind < columns) {
                 *(device vec<T, 4> *)(mine + at) = blocks[b];
             }
@@ -254,7 +256,7 @@ inline float4 row_before(float4 v, uint length, uint block, uint me, float fill)
 
 /* A block of the row with `fill` past its end. */
 inline float4 row_inside(float4 v, uint columns, uint block, uint me, float fill) {
-    if (ROW_VECTOR) {
+    if (ROW_NEIGHBOURS) {
         return ROW_FULL || row_first(block, me) < columns ? v : float4(fill);
     }
     return row_before(v, columns, block, me, fill);

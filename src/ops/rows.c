@@ -166,8 +166,10 @@ static uint32_t row_simds(const struct igo_call *call, const struct igo_matrix *
 
 /* ROW_VECTOR of kernels/common/rows.h. A loop over few kept blocks takes all of them. */
 static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix *matrix) {
-    if (row_simds(call, matrix) == 0 || igo_knob(call, IGO_ROW_VEC) != 4 || !matrix->aligned ||
-        matrix->columns % 4) {
+    if (igo_knob(call, IGO_ROW_VEC) != 4) {
+        return 4;
+    }
+    if (row_simds(call, matrix) == 0 || !matrix->aligned || matrix->columns % 4) {
         return 0;
     }
     uint64_t step = 128 * (uint64_t)row_simds(call, matrix);
@@ -183,6 +185,12 @@ static uint32_t row_vector(const struct igo_call *call, const struct igo_matrix 
     return matrix->aligned_16 ? 3 : 1;
 }
 
+/* Whether every block is known to be full. */
+static bool row_full(const struct igo_call *call, const struct igo_matrix *matrix) {
+    const uint32_t vector = row_vector(call, matrix);
+    return vector == 2 || vector == 3;
+}
+
 void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix) {
     static const uint32_t numbers[] = {3, 5, 6, 7, 12};
     for (size_t i = 0; in_registers(matrix) && i < sizeof numbers / sizeof *numbers; i++) {
@@ -190,7 +198,7 @@ void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix) {
             return;
         }
         matrix->simds = numbers[i];
-        if (row_vector(call, matrix) >= 2) {
+        if (row_full(call, matrix)) {
             return;
         }
         matrix->simds = 0;
@@ -198,13 +206,13 @@ void igo_matrix_fill(const struct igo_call *call, struct igo_matrix *matrix) {
 }
 
 const char *igo_matrix_part(const struct igo_call *call, const struct igo_matrix *matrix) {
-    return in_registers(matrix) && row_vector(call, matrix) < 2 ? "_part" : "";
+    return in_registers(matrix) && !row_full(call, matrix) ? "_part" : "";
 }
 
 bool igo_matrix_stays(const struct igo_call *call, const struct igo_matrix *matrix) {
     const uint64_t bytes = matrix->rows * matrix->columns * ig_scalar_size(matrix->tensor->type);
     const uint64_t least = (uint64_t)igo_knob(call, IGO_ROW_STAY) << 20;
-    return least && bytes >= least && in_registers(matrix) && row_vector(call, matrix) >= 2;
+    return least && bytes >= least && in_registers(matrix) && row_full(call, matrix);
 }
 
 struct igo_parts igo_matrix_parts(const struct igo_call *call, const struct igo_matrix *matrix) {
