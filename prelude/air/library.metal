@@ -143,4 +143,4 @@ UNIFORM(ushort, "i16") UNIFORM(uint, "i32") UNIFORM(ulong, "i64")
 AIR(uchar, "air.normalize_function_constant_predicate.i8", (uchar x), x != 0)
 
 /* ---- Metal 4 ---- */
-#include "tensors.metal"
+#include "tensor_functions.metal"
