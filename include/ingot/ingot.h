@@ -116,6 +116,10 @@ typedef struct ingot_device_desc {
     /* cpu: the order in which dispatches run, as ingot_device_set_schedule takes it. NULL: as
      * INGOT_SCHEDULE says, or else the usual one. */
     const char *schedule;
+    bool loose_alignment; /* vectors of sources may lie at any multiple of their elements, as on
+                             Apple's GPUs, at the cost of a look at addresses that nothing tells of;
+                             false: a fault where that is not so, unless INGOT_ALIGNMENT=loose is
+                             set. cuda; CPUs and Apple's GPUs always take them */
 } ingot_device_desc;
 #define INGOT_DEVICE_DESC_INIT {0}
 

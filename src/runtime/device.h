@@ -161,6 +161,9 @@ struct ig_capabilities {
     bool has_fast_reciprocal_root;
 };
 
+/* The compiler's option, which archives keep for other variants. */
+#define IG_LOOSE_ALIGNMENT "--loose-alignment"
+
 /* Devices embed this as their first member. */
 struct ingot_device {
     atomic_uint references;
@@ -169,6 +172,7 @@ struct ingot_device {
     ingot_device_info info;
     struct ig_capabilities capabilities;
     double time_limit_seconds;      /* the default of dispatches; < 0: none */
+    bool loose_alignment;           /* its code asks vectors' addresses (ingotc's option) */
     bool for_debuggers;             /* code names files as debuggers find them */
     char sanitize[128];             /* kinds of checks that its code has, as a list; "": none */
     bool sanitizes_sources;         /* only them: code of archives without checks runs as it is */

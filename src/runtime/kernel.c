@@ -112,6 +112,9 @@ static void hash_variant(struct ig_hash *hash, const ingot_library *library, con
     if (*library->device->sanitize) {
         ig_hash_string(hash, library->device->sanitize);
     }
+    if (library->device->loose_alignment) {
+        ig_hash_string(hash, IG_LOOSE_ALIGNMENT);
+    }
     ig_hash_debug_folder(hash, library->device);
 }
 
@@ -156,12 +159,16 @@ static const char *const *variant_arguments(struct ig_arena *arena, const ingot_
         list[count++] = value;
     }
     for (char *word = strtok_r(options, " ", &rest); word; word = strtok_r(NULL, " ", &rest)) {
-        if (count + 3 >= MAX_WORDS) {
+        if (count + 4 >= MAX_WORDS) {
             return NULL;
         }
-        if (strncmp(word, sanitize_option, sizeof sanitize_option - 1) != 0) {
+        if (strncmp(word, sanitize_option, sizeof sanitize_option - 1) != 0 &&
+            strcmp(word, IG_LOOSE_ALIGNMENT) != 0) {
             list[count++] = word;
         }
+    }
+    if (library->device->loose_alignment) {
+        list[count++] = IG_LOOSE_ALIGNMENT;
     }
     if (*library->device->sanitize) { /* the profile shows lines of the source */
         list[count++] = "--sanitize";

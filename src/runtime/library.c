@@ -68,6 +68,9 @@ static void add_source_arguments(struct argument_list *list, const ingot_source_
         add_argument(list, "--sanitize");
         add_argument(list, device->sanitize);
     }
+    if (device->loose_alignment) {
+        add_argument(list, IG_LOOSE_ALIGNMENT);
+    }
     if (source->own_folder && !device->isolated) { /* which has only the folders that were given */
         add_argument(list, "--include");
         add_argument(list, source->own_folder);

@@ -670,6 +670,15 @@ check "threads that ended, strict" 1 leave barrier -- "$ingot" run leave.metal l
 check "threads that ended, lenient" 0 -- env INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --threads 128 --group 128 'u32[128]=left.npy'
 same "their values" "$(values left.npy u4 | cut -d' ' -f 31-34,65-66,104-105)" "0 0 70 32 32 32 32 0"
 if [ -n "${FAKE_CUDA:-}" ]; then
+    cat >loose.metal <<'M'
+kernel void loose(device float4 *x, device const float *y, uint i [[thread_position_in_grid]]) {
+    x[i] = *(device const float4 *)(y + 5 * i);
+}
+M
+    check "vectors anywhere on a GPU, strict" 1 loose -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run loose.metal loose \
+        --device cuda --threads 2 'f32[8]' f32:0,1,2,3,4,5,6,7,8
+    check "and loose" 0 "0 1 2 3 5 6 7 8" -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_ALIGNMENT=loose "$ingot" run loose.metal loose \
+        --device cuda --threads 2 'f32[8]' f32:0,1,2,3,4,5,6,7,8
     check "the same on a GPU, strict" 1 leave "reached a threadgroup barrier without its lanes 8-31" \
         -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" "$ingot" run leave.metal leave --device cuda --threads 128 --group 128 'u32[128]'
     check "and lenient" 0 -- env INGOT_CUDA_LIBRARY="$FAKE_CUDA" INGOT_BARRIERS=lenient "$ingot" run leave.metal leave --device cuda \

@@ -26,6 +26,14 @@ static const char *source =
     "kernel void nests(device float *out [[buffer(0)]], constant Nest &nest [[buffer(1)]]) {\n"
     "  out[0] = nest.table.values[0]; }\n"
     "kernel void unread(device uint *out [[buffer(0)]], constant long *never [[buffer(1)]]) { out[0] = 8; }\n"
+    "kernel void loose(device float4 *out [[buffer(0)]], device float *in [[buffer(1)]], constant uint &row [[buffer(2)]],\n"
+    "                  device uchar *bytes [[buffer(3)]], uint i [[thread_position_in_grid]]) {\n"
+    "  threadgroup float shared[64]; shared[i] = in[i]; threadgroup_barrier(mem_flags::mem_threadgroup);\n"
+    "  if (i >= 8) return;\n"
+    "  float4 v = *(device float4 *)(in + i * row) + *(threadgroup float4 *)(shared + i);\n"
+    "  uchar3 b = *(device uchar3 *)(bytes + 3 * i); half2 h = *(device half2 *)((device half *)(bytes + 96) + i);\n"
+    "  out[i] = float4(v.xyz + float3(b), v.w + float(h.y));\n"
+    "  *(device uchar2 *)(bytes + 128 + 2 * i + 1) = b.xy; }\n"
     "kernel void through(device const Table &table [[buffer(0)]], device float *out [[buffer(1)]],\n"
     "                    uint i [[thread_position_in_grid]]) { if (i < table.count) out[i] = table.values[i] + 1; }\n";
 
@@ -42,6 +50,9 @@ static void run(void (^encode)(id<MTLComputeCommandEncoder> encoder)) {
     [buffer waitUntilCompleted];
     CHECK(buffer.status == MTLCommandBufferStatusCompleted);
     CHECK(buffer.error == nil);
+    if (buffer.error) {
+        fprintf(stderr, "%s\n", [[buffer.error localizedDescription] UTF8String]);
+    }
 }
 
 static void test_saxpy(void) {
@@ -238,6 +249,40 @@ static void test_unread(void) {
     CHECK(*(uint32_t *)out.contents == 8);
 }
 
+/* Apple's GPUs take vectors wherever their elements may be; ggml and torchao count on it. */
+static void test_loose_alignment(void) {
+    float in[64], want[8][4];
+    unsigned char bytes[160] = {0};
+    for (int i = 0; i < 64; i++) {
+        in[i] = (float)(i * i);
+        bytes[i] = (unsigned char)(200 - i);
+    }
+    for (int i = 0; i < 10; i++) { /* halves from 1 to 10: 0x3c00, 0x4000, … */
+        const unsigned short halves[] = {0x3c00, 0x4000, 0x4200, 0x4400, 0x4500, 0x4600, 0x4700, 0x4800, 0x4880, 0x4900};
+        memcpy(bytes + 96 + 2 * i, halves + i, 2);
+    }
+    for (int i = 0; i < 8; i++) {
+        for (int k = 0; k < 4; k++) {
+            want[i][k] = in[i * 5 + k] + in[i + k] + (k < 3 ? (float)bytes[3 * i + k] : (float)(i + 2));
+        }
+    }
+    const uint32_t row = 5;
+    id<MTLBuffer> out = [device newBufferWithLength:8 * 16 options:0];
+    id<MTLBuffer> numbers = [device newBufferWithBytes:in length:sizeof in options:0];
+    id<MTLBuffer> small = [device newBufferWithBytes:bytes length:sizeof bytes options:0];
+    run(^(id<MTLComputeCommandEncoder> encoder) {
+      [encoder setComputePipelineState:check_pipeline(device, library, @"loose")];
+      [encoder setBuffer:out offset:0 atIndex:0];
+      [encoder setBuffer:numbers offset:0 atIndex:1];
+      [encoder setBytes:&row length:sizeof row atIndex:2];
+      [encoder setBuffer:small offset:0 atIndex:3];
+      [encoder dispatchThreads:MTLSizeMake(64, 1, 1) threadsPerThreadgroup:MTLSizeMake(64, 1, 1)];
+    });
+    CHECK(!memcmp(out.contents, want, sizeof want));
+    const unsigned char *stored = small.contents;
+    CHECK(stored[128] == 0 && stored[129] == bytes[0] && stored[130] == bytes[1] && stored[143] == bytes[21]);
+}
+
 static void test_order_and_handlers(void) {
     id<MTLComputePipelineState> pipeline = check_pipeline(device, library, @"saxpy");
     id<MTLBuffer> y = [device newBufferWithLength:64 options:0];
@@ -307,13 +352,14 @@ int main(void) {
         CHECK([[[device architecture] name] hasPrefix:@"applegpu_g"]);
         queue = [device newCommandQueue];
         library = check_library(device, source);
-        CHECK([[library functionNames] count] == 9 && [library newFunctionWithName:@"none"] == nil);
+        CHECK([[library functionNames] count] == 10 && [library newFunctionWithName:@"none"] == nil);
         test_saxpy();
         test_constants();
         test_threadgroup_and_indirect();
         test_addresses();
         test_function_encoder();
         test_unread();
+        test_loose_alignment();
         test_order_and_handlers();
         test_blits();
     }

@@ -19,6 +19,7 @@ struct igc_job igc_job_of(const struct igc_command *command, const struct igc_so
                             .values = command->values,
                             .value_count = command->value_count,
                             .fast_math = command->front.fast_math,
+                            .loose_alignment = command->loose_alignment,
                             .assumed_constants = command->assumed_constants,
                             .sanitize = command->sanitize,
                             .others = command->others,

@@ -57,6 +57,7 @@ struct igc_command {
     const char *depfile;       /* where the included files are listed; NULL: nowhere */
     struct igc_others *others; /* sources that define what this one declares */
     const char *variants_path; /* instead of kernels and values; NULL: none */
+    bool loose_alignment;      /* vectors may lie at any multiple of their elements */
     bool assumed_constants;    /* some of the values are guesses */
     bool preprocessed, list_only, describe_only, jit, time_report, progress, version, help, passes;
     bool no_source;   /* is kept in the archive */

@@ -29,6 +29,9 @@ static const char usage_end[] =
     "  -D NAME[=VALUE]       a macro\n"
     "  --fast-math           fast maths by default\n"
     "  --werror              warnings are errors\n"
+    "  --loose-alignment     vectors may lie at any multiple of their elements, as on Apple's "
+    "GPUs;\n"
+    "                        on CPUs they always may\n"
     "  --msl-version N       __METAL_VERSION__, such as 4.0 or 400 (320)\n"
     "  --sanitize KINDS      checks of these kinds in the code of CPUs: bounds,race,…; default; "
     "all;\n"
@@ -254,6 +257,7 @@ static bool parse_flag(struct igc_command *c, const char *option) {
     } flags[] = {
         {"--fast-math", &c->front.fast_math},
         {"--werror", &c->front.werror},
+        {"--loose-alignment", &c->loose_alignment},
         {"--assumed-constants", &c->assumed_constants},
         {"--preprocessed", &c->preprocessed},
         {"--no-source", &c->no_source},

@@ -305,8 +305,9 @@ static const char *recompile_options(struct ig_arena *arena, const struct igc_co
     struct ig_text kinds = {0};
     ig_sanitize_print(command->sanitize, &kinds);
     const char *options = ig_arena_printf(
-        arena, "%s%s--msl-version %u%s%s", command->front.fast_math ? "--fast-math " : "",
-        command->front.werror ? "--werror " : "", command->front.msl_version,
+        arena, "%s%s%s--msl-version %u%s%s", command->front.fast_math ? "--fast-math " : "",
+        command->front.werror ? "--werror " : "",
+        command->loose_alignment ? "--loose-alignment " : "", command->front.msl_version,
         command->sanitize ? " --sanitize=" : "", ig_text_string(&kinds));
     ig_text_free(&kinds);
     return options;

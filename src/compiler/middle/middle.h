@@ -35,6 +35,7 @@ struct igc_job {
     const struct igc_value *values;  /* of function constants, in ascending index */
     size_t value_count;
     bool fast_math;
+    bool loose_alignment;   /* vectors may lie at any multiple of their elements */
     bool *filled;           /* or NULL: becomes true where fill_constants gave a value */
     bool fill_constants;    /* missing constants are 1: only to see whether the kernel compiles */
     bool assumed_constants; /* so are some of those given */

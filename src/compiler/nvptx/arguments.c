@@ -16,14 +16,21 @@ static bool is_argument(LLVMValueRef in) {
     return igi_family_of(in) == IGI_FAMILY_ARGUMENT;
 }
 
-/* The argument with this slot of a kind. */
-static uint32_t argument_of(const struct igc_reflection *r, uint32_t kind, uint32_t slot) {
-    for (uint32_t i = 0; i < r->argument_count; i++) {
-        if (r->arguments[i].kind == kind && r->arguments[i].slot == slot) {
-            return i;
-        }
+uint32_t igp_argument_of(const struct igc_reflection *r, LLVMValueRef call) {
+    LLVMValueRef ordinal = LLVMGetOperand(call, 0);
+    if (!LLVMIsAConstantInt(ordinal) || LLVMConstIntGetZExtValue(ordinal) >= r->ordinal_count) {
+        return r->argument_count;
     }
-    return r->argument_count;
+    bool threadgroup = igi_is_call_of(call, IGI_arg_threadgroup);
+    uint32_t kind = threadgroup ? INGOT_ARGUMENT_THREADGROUP : INGOT_ARGUMENT_BUFFER;
+    uint32_t slot =
+        (threadgroup ? r->threadgroup_slots : r->buffer_slots)[LLVMConstIntGetZExtValue(ordinal)];
+    uint32_t i = 0;
+    while (i < r->argument_count &&
+           (r->arguments[i].kind != kind || r->arguments[i].slot != slot)) {
+        i++;
+    }
+    return i;
 }
 
 /* ---- reads of references ---- */
@@ -109,18 +116,15 @@ static bool hoist_reads(struct igc_kernel *k, LLVMValueRef call, uint32_t argume
 /* ---- addresses ---- */
 static ingot_status lower_argument(struct igc_kernel *k, LLVMValueRef call) {
     const struct igc_reflection *r = k->reflection;
-    LLVMValueRef ordinal = LLVMGetOperand(call, 0);
     bool threadgroup = igi_is_call_of(call, IGI_arg_threadgroup);
-    if (!LLVMIsAConstantInt(ordinal) || LLVMConstIntGetZExtValue(ordinal) >= r->ordinal_count) {
+    uint32_t argument = igp_argument_of(r, call);
+    if (argument == r->argument_count) {
         return ig_fail(k->error, INGOT_COMPILE_ERROR,
                        "the address of an argument is asked for by a number that is not a "
                        "constant");
     }
-    uint64_t number = LLVMConstIntGetZExtValue(ordinal);
-    uint32_t slot = (threadgroup ? r->threadgroup_slots : r->buffer_slots)[number];
-    uint32_t argument =
-        argument_of(r, threadgroup ? INGOT_ARGUMENT_THREADGROUP : INGOT_ARGUMENT_BUFFER, slot);
-    if (argument == r->argument_count || (!threadgroup && !hoist_reads(k, call, argument))) {
+    uint32_t slot = r->arguments[argument].slot;
+    if (!threadgroup && !hoist_reads(k, call, argument)) {
         return ig_fail(k->error, INGOT_OUT_OF_MEMORY, "no memory for the arguments of a kernel");
     }
     unsigned space = LLVMGetPointerAddressSpace(LLVMTypeOf(call));

@@ -9,16 +9,16 @@
 
 enum { MAX_BYTES = 128, WIDEST = 16, MAX_PARTS = 64 };
 
-static bool is_copy(LLVMValueRef in) {
+bool igp_is_memory_copy(LLVMValueRef in) {
     enum igi_intrinsic intrinsic = igi_intrinsic_of(in);
     return intrinsic == IGI_LLVM_memcpy || intrinsic == IGI_LLVM_memcpy_inline ||
            intrinsic == IGI_LLVM_memmove;
 }
 
-static uint64_t alignment(LLVMValueRef call, unsigned operand) {
+unsigned igp_copy_alignment(LLVMValueRef call, unsigned side) {
     unsigned kind = LLVMGetEnumAttributeKindForName("align", 5);
-    LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, operand + 1, kind);
-    return align ? LLVMGetEnumAttributeValue(align) : 1;
+    LLVMAttributeRef align = LLVMGetCallSiteEnumAttribute(call, side + 1, kind);
+    return align ? (unsigned)LLVMGetEnumAttributeValue(align) : 1;
 }
 
 /* An integer, or two or four of 32 bits. */
@@ -35,13 +35,13 @@ static LLVMValueRef at(struct igc_kernel *k, LLVMValueRef pointer, uint64_t offs
 
 /* Of both sides, 16 at most. */
 static uint64_t common_alignment(LLVMValueRef call) {
-    uint64_t align = alignment(call, 0), other = alignment(call, 1);
+    uint64_t align = igp_copy_alignment(call, 0), other = igp_copy_alignment(call, 1);
     align = other < align ? other : align;
     return align > WIDEST ? WIDEST : align;
 }
 
 bool igp_is_small_copy(LLVMValueRef in) {
-    LLVMValueRef length = is_copy(in) ? LLVMGetOperand(in, 2) : NULL;
+    LLVMValueRef length = igp_is_memory_copy(in) ? LLVMGetOperand(in, 2) : NULL;
     return length && LLVMIsAConstantInt(length) &&
            !LLVMConstIntGetZExtValue(LLVMGetOperand(in, 3)) &&
            LLVMConstIntGetZExtValue(length) <= MAX_BYTES &&
@@ -76,7 +76,7 @@ static void lower_copy(struct igc_kernel *k, LLVMValueRef call) {
 }
 
 enum igc_result igp_lower_copies(struct igc_kernel *kernel) {
-    LLVMValueRef *calls = igp_collect(kernel, is_copy);
+    LLVMValueRef *calls = igp_collect(kernel, igp_is_memory_copy);
     for (LLVMValueRef *call = calls; call && *call; call++) {
         lower_copy(kernel, *call);
     }

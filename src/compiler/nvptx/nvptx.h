@@ -86,12 +86,21 @@ igc_pass_fn igp_mark_lanes; /* if none needs a mask; else facts->needs_masks, an
 igc_pass_fn
     igp_make_masks; /* sets facts->has_masks if they can be told; fails in the second round */
 
+/* ---- loose_alignment.c ---- */
+/* Vectors may lie at any multiple of their elements. */
+igc_pass_fn igp_loosen_alignment;
+igc_when_fn igp_is_loose; /* which was asked for */
+
 /* ---- arguments.c ---- */
 /* Arguments by slot; reads of `constant` references become calls of nv.read.N. */
 igc_pass_fn igp_lower_arguments;
+/* Which argument a call of the family asks for; their count if that cannot be told. */
+uint32_t igp_argument_of(const struct igc_reflection *reflection, LLVMValueRef call);
 
 /* ---- copies.c ---- */
 igc_pass_fn igp_lower_copies;
+bool igp_is_memory_copy(LLVMValueRef instruction);             /* memcpy or memmove */
+unsigned igp_copy_alignment(LLVMValueRef copy, unsigned side); /* 0: of where to, 1: from */
 /* A copy of which that makes loads and stores, each as wide as it is aligned. */
 bool igp_is_small_copy(LLVMValueRef instruction);
 

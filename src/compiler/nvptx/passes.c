@@ -77,6 +77,10 @@ const struct igc_pass igp_passes[] = {
          ",loop(indvars,loop-deletion,loop-unroll-full),sroa<modify-cfg>,early-cse<memssa>,gvn<>"
          ",instcombine<no-verify-fixpoint>,dse," SIMPLIFYCFG ",instcombine<no-verify-fixpoint>)",
      .when = has_released_loops},
+    {.name = "loose-alignment",
+     .about = "vectors at any multiple of their elements, where that was asked for",
+     .run = igp_loosen_alignment,
+     .when = igp_is_loose},
     {.name = "private-arrays",
      .about = "unknown indices into private arrays are kept in range",
      .run = igc_check_private_arrays},

@@ -81,6 +81,12 @@ static bool is_set(const char *variable) {
     return value && *value && strcmp(value, "0") != 0;
 }
 
+/* May vectors lie at any multiple of their elements? */
+static bool has_loose_alignment(const ingot_device_desc *desc) {
+    const char *wish = ig_environment("INGOT_ALIGNMENT");
+    return desc->loose_alignment || (wish && strcmp(wish, "loose") == 0);
+}
+
 static ingot_status apply_desc(struct cuda_device *device, const ingot_device_desc *desc,
                                struct ig_error *error) {
     if (device->capability < LOWEST_CAPABILITY) {
@@ -113,6 +119,7 @@ static ingot_status apply_desc(struct cuda_device *device, const ingot_device_de
         device->max_grid[axis] = (uint32_t)attribute(device->driver, device->handle, axes[axis]);
     }
     device->lenient_barriers = ig_lenient_barriers(desc);
+    device->base.loose_alignment = has_loose_alignment(desc);
     device->is_blocking = is_set("INGOT_CUDA_BLOCKING");
     device->is_serial = is_set("INGOT_CUDA_SERIAL");
     return INGOT_OK;
