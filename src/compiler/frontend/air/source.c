@@ -62,9 +62,13 @@ static ingot_status open_libraries(struct ig_arena *arena, const char *name, con
         all->functions = functions;
         all->function_count = count;
     }
-    return found ? INGOT_OK
-                 : ig_fail(error, INGOT_COMPILE_ERROR,
-                           "%s: error: no Metal library is in these %zu bytes", name, size);
+    if (!found) {
+        ig_metallib_none(bytes, size, error);
+        error->status = INGOT_COMPILE_ERROR;
+        ig_error_prefix(error, "%s: error", name);
+        return INGOT_COMPILE_ERROR;
+    }
+    return INGOT_OK;
 }
 
 /* The kernels of a single module, by its own metadata. */
