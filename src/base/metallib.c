@@ -294,6 +294,14 @@ bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length
     return false;
 }
 
+ingot_status ig_metallib_none(const void *bytes, size_t size, struct ig_error *error) {
+    struct reader r = {.bytes = bytes, .size = size, .error = error};
+    struct ig_metallib header;
+    const ingot_status status = ig_metallib_is(bytes, size) ? read_header(&r, &header) : INGOT_OK;
+    return status ? status
+                  : BAD(&r, "there is no whole Metal library in its %" PRIu64 " bytes", r.size);
+}
+
 const struct ig_metallib_function *ig_metallib_function(const struct ig_metallib *library,
                                                         const char *name) {
     for (size_t i = 0; i < library->function_count; i++) {

@@ -57,6 +57,9 @@ bool ig_metallib_is_bitcode(const void *bytes, size_t size);
  * and size. `bytes` that only look like one are passed over, and so is what macho.h knows to hold
  * no data. */
 bool ig_metallib_find(const void *bytes, size_t size, size_t *at, size_t *length);
+/* INGOT_BAD_ARCHIVE for bytes in which none is found, with what is wrong with one that they begin
+ * as. */
+ingot_status ig_metallib_none(const void *bytes, size_t size, struct ig_error *error);
 /* INGOT_BAD_ARCHIVE with the reason for what is no whole library. */
 ingot_status ig_metallib_read(struct ig_arena *arena, const void *bytes, size_t size,
                               struct ig_metallib *library, struct ig_error *error);

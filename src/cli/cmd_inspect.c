@@ -418,7 +418,7 @@ static int list_compiled(const char *path, bool as_json, bool names_only) {
     ig_json_array_end(&json);
     ig_json_object_end(&json);
     if (!status && !found) {
-        status = ig_fail(&error, INGOT_NOT_FOUND, "there is no whole Metal library in it");
+        status = ig_metallib_none(bytes, size, &error);
     }
     if (status) {
         cli_error("%s: %s", path, ig_error_text(&error));

@@ -23,10 +23,12 @@ struct reader {
     struct project *project;
     const char *at;
     unsigned line;
+    struct ig_error *error;
 };
 
 static bool complain(const struct reader *reader, const char *what) {
-    cli_error("%s:%u: %s", reader->project->path, reader->line, what);
+    ig_fail(reader->error, INGOT_INVALID_ARGUMENT, "%s:%u: %s", reader->project->path, reader->line,
+            what);
     return false;
 }
 
@@ -53,7 +55,9 @@ static bool read_string(struct reader *reader, struct cli_list *list) {
     size_t length = 0, kept = 0;
     const char *from = ++reader->at;
     while (from[length] && from[length] != quote && from[length] != '\n') {
-        length += quote == '"' && from[length] == '\\' && from[length + 1] ? 2 : 1;
+        const bool escapes =
+            quote == '"' && from[length] == '\\' && from[length + 1] && from[length + 1] != '\n';
+        length += escapes ? 2 : 1;
     }
     if (from[length] != quote) {
         return complain(reader, "a string does not end on its line");
@@ -155,22 +159,11 @@ static bool read_line(struct reader *reader) {
     return read_value(reader, list) && (list != &entry->msl || read_version(reader, entry));
 }
 
-bool project_read(struct project *project) {
-    char *text = NULL;
-    size_t size;
-    struct ig_error error = {0};
-    if (ig_file_read(project->path, 1 << 20, &text, &size, &error)) {
-        cli_error("%s", ig_error_text(&error));
-        ig_error_clear(&error);
-        return false;
-    }
-    const char *slash = strrchr(project->path, '/');
-    project->folder = ig_arena_printf(project->arena, "%.*s",
-                                      slash ? (int)(slash + 1 - project->path) : 0, project->path);
+bool project_parse(struct project *project, const char *text, struct ig_error *error) {
     static const char mark[] = "\xef\xbb\xbf"; /* some editors begin UTF-8 with it */
     const char *start = strncmp(text, mark, strlen(mark)) ? text : text + strlen(mark);
-    struct reader reader = {.project = project, .at = start, .line = 1};
-    bool good = project->folder != NULL;
+    struct reader reader = {.project = project, .at = start, .line = 1, .error = error};
+    bool good = true;
     for (skip(&reader, true); good && *reader.at; skip(&reader, true)) {
         good = read_line(&reader);
         skip(&reader, false);
@@ -178,6 +171,22 @@ bool project_read(struct project *project) {
             good = complain(&reader, "something behind a value");
         }
     }
+    return good;
+}
+
+bool project_read(struct project *project) {
+    char *text = NULL;
+    size_t size;
+    struct ig_error error = {0};
+    const char *slash = strrchr(project->path, '/');
+    project->folder = ig_arena_printf(project->arena, "%.*s",
+                                      slash ? (int)(slash + 1 - project->path) : 0, project->path);
+    bool good = project->folder && !ig_file_read(project->path, 1 << 20, &text, &size, &error) &&
+                project_parse(project, text, &error);
+    if (!good) {
+        cli_error("%s", *ig_error_text(&error) ? ig_error_text(&error) : "out of memory");
+    }
+    ig_error_clear(&error);
     free(text);
     return good;
 }

@@ -17,6 +17,8 @@ struct project {
     size_t count;
 };
 
+/* The text of such a file, which ends in a NUL. False: the error says what is wrong, and where. */
+bool project_parse(struct project *project, const char *text, struct ig_error *error);
 /* Reads the file `path`. False: an error was shown. */
 bool project_read(struct project *project);
 void project_free(struct project *project);

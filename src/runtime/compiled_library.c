@@ -88,9 +88,7 @@ static ingot_status list_kernels(struct ig_compiled *compiled, struct ig_error *
         }
         libraries++;
     }
-    return libraries ? INGOT_OK
-                     : ig_fail(error, INGOT_BAD_ARCHIVE,
-                               "there is no whole Metal library in its %zu bytes", compiled->size);
+    return libraries ? INGOT_OK : ig_metallib_none(compiled->bytes, compiled->size, error);
 }
 
 /* What the rest of the runtime sees: an archive of names, without code or source. */

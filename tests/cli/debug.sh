@@ -139,8 +139,15 @@ print(f'-file-exec-and-symbols "{launch["program"]}"\n-exec-arguments {quoted}')
 print("-break-insert -f mean.metal:23\n-exec-run")
 print(*(f'{e["name"]}={e["value"]}' for e in launch["environment"]), file=sys.stderr)
 P
-    ( cat vscode.mi; sleep 4; echo '-stack-list-variables --simple-values'; sleep 1; echo -gdb-exit ) |
-        env "$(cat vscode.env)" gdb -q --interpreter=mi3 >mi.txt 2>&1
+    said() { # waits until gdb has said that; two minutes are enough on any machine
+        for _ in $(seq 1200); do
+            grep -qF -- "$1" mi.txt && break
+            sleep 0.1
+        done
+    }
+    : >mi.txt
+    ( cat vscode.mi; said '*stopped'; echo '-stack-list-variables --simple-values'; said 'variables=['; echo -gdb-exit ) |
+        env "$(cat vscode.env)" gdb -q --interpreter=mi3 >>mi.txt 2>&1
     check "VS Code's breakpoint" 0 'reason="breakpoint-hit"' 'file="mean.metal",' 'line="23"' 'name="four",type="float4"' -- cat mi.txt
 fi
 

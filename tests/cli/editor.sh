@@ -30,6 +30,8 @@ check "what ingot.toml says of some files" 0 "    - 'k.\\.metal'" '"-DSCALAR_T=f
 echo 'files = 1' >wrong.toml
 mkdir wrong && mv wrong.toml wrong/ingot.toml
 check "a mistake in it" 1 "ingot.toml:1: a key before the first [[sources]]" -- "$ingot" editor wrong
+printf '[[sources]]\n\nfiles = "a\\\n"\n' >wrong/ingot.toml
+check "a string that goes on in the next line" 1 "ingot.toml:3: a string does not end on its line" -- "$ingot" editor wrong
 
 clangd=$(find_clangd)
 if [ -z "$clangd" ]; then

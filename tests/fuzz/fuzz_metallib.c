@@ -34,7 +34,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     } else if (!*ig_error_text(&error)) {
         abort();
     }
-    for (size_t at = 0, length = 0; ig_metallib_find(data, size, &at, &length); at += length) {
+    size_t at = 0, length = 0;
+    if (!ig_metallib_find(data, size, &at, &length) &&
+        (!ig_metallib_none(data, size, &error) || !*ig_error_text(&error))) {
+        abort();
+    }
+    for (at = 0, length = 0; ig_metallib_find(data, size, &at, &length); at += length) {
         if (!length || at > size || length > size - at) {
             abort();
         }

@@ -3,7 +3,6 @@ single process."""
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 
@@ -51,11 +50,11 @@ def whole(parameter: torch.Tensor) -> torch.Tensor:
     return parameter.full_tensor() if hasattr(parameter, "full_tensor") else parameter
 
 
-def worker(rank: int, port: int, folder: str) -> None:
-    """One of the processes; leaves its parameters in the folder."""
-    os.environ["MASTER_ADDR"], os.environ["MASTER_PORT"] = "127.0.0.1", str(port)
+def worker(rank: int, folder: str) -> None:
+    """One of the processes; leaves its parameters in the folder. They meet in a file: another program may take a port
+    that was free."""
     torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=PROCESSES)
+    dist.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=rank, world_size=PROCESSES)
     try:
         share = ROWS // PROCESSES
         network = nn.parallel.DistributedDataParallel(model())
@@ -70,10 +69,7 @@ def worker(rank: int, port: int, folder: str) -> None:
 
 
 def test_two_processes_train_as_one(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    mp.spawn(worker, args=(port, str(tmp_path)), nprocs=PROCESSES)
+    mp.spawn(worker, args=(str(tmp_path),), nprocs=PROCESSES)
     expected = train(model(), slice(0, ROWS))
     for kind in ("", "-sharded"):
         results = [torch.load(tmp_path / f"{rank}{kind}.pt") for rank in range(PROCESSES)]

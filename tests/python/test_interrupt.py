@@ -25,12 +25,17 @@ TICK = 0.02  # a handler that is set counts from the next tick of the system's c
 
 @pytest.fixture(scope="module")
 def lib():
-    return ingot.compile_shader(SOURCE)
+    """With both kernels compiled: that may take longer than it takes to press Ctrl-C."""
+    lib = ingot.compile_shader(SOURCE)
+    lib.wait_for(np.ones(1, np.uint32), threads=1)
+    check_that_kernels_work(lib)
+    return lib
 
 
 @pytest.fixture
 def press_soon():
-    """Presses Ctrl-C from another thread after a while; `at` is when."""
+    """Presses Ctrl-C from another thread after a while; `at` is when. It is started where KeyboardInterrupt is
+    expected: on a busy machine the while may be over before the next line."""
 
     class Presser(threading.Thread):
         at = None
@@ -59,8 +64,8 @@ def check_that_kernels_work(lib) -> None:
 def test_ctrl_c_stops_a_kernel_that_never_ends(lib, press_soon, threads):
     flag = np.zeros(1, np.uint32)
     check_that_kernels_work(lib)
-    press_soon.start()
     with pytest.raises(KeyboardInterrupt):
+        press_soon.start()
         lib.wait_for(flag, threads=threads, time_limit=float("inf"))
     assert time.monotonic() - press_soon.at < SOON
     check_that_kernels_work(lib)
@@ -68,10 +73,10 @@ def test_ctrl_c_stops_a_kernel_that_never_ends(lib, press_soon, threads):
 
 def test_ctrl_c_drops_what_is_queued(lib, press_soon):
     flag, y = np.zeros(1, np.uint32), np.ones(4, np.float32)
-    press_soon.start()
     lib.wait_for(flag, threads=1, time_limit=float("inf"), wait=False)
     lib.scale(y, 3.0, wait=False)
     with pytest.raises(KeyboardInterrupt):
+        press_soon.start()
         ingot.synchronize()
         time.sleep(SOON)  # where Ctrl-C came before the wait
     assert time.monotonic() - press_soon.at < SOON
@@ -111,8 +116,8 @@ def test_work_of_other_threads_goes_on(lib, press_soon):
 
     worker = threading.Thread(target=work)
     worker.start()
-    press_soon.start()
     with pytest.raises(KeyboardInterrupt):
+        press_soon.start()
         lib.wait_for(flag, threads=1, time_limit=float("inf"))
     assert worker.is_alive()
     other_flag[0] = 1
@@ -127,11 +132,12 @@ import ingot
 signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 lib = ingot.compile_shader('''{SOURCE}''')
 lib.scale(np.ones(4, np.float32), 2.0)
+lib.wait_for(np.ones(1, np.uint32), threads=1)
 child = os.fork() if "fork" in sys.argv else 0
 if child:
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     lib.wait_for(np.zeros(1, np.uint32), threads=1, time_limit=float("inf"))
 except KeyboardInterrupt as error:
     print("interrupted", error.__context__, flush=True)
@@ -168,9 +174,9 @@ def test_ctrl_c_stops_an_operator(lib, press_soon, way):
 
     matrices = torch.randn(24, 768, 768)
     calls = {"ingot.ops": ingot.ops.svdvals, "torch.ops": torch.ops.ingot.svdvals, "an override": torch.linalg.svdvals}
-    press_soon.start()
     with pytest.raises(KeyboardInterrupt), ingot.overrides(linalg="always"):
         try:
+            press_soon.start()
             calls[way](matrices)
             pytest.fail("it ended by itself")
         except RuntimeError:  # of the operator, which was stopped: torch has no other way to say so

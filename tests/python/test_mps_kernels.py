@@ -132,7 +132,7 @@ def test_apples_libraries(tmp_path, compiled_library):
     file = tmp_path / "apple.metallib"
     file.write_bytes(b"MTLB" + bytes(60))
     for source in (file, file.read_bytes()):
-        with pytest.raises(RuntimeError, match="no whole Metal library in its 64 bytes"):
+        with pytest.raises(RuntimeError, match="the Metal library is cut short: it has 64 bytes, its header has 88"):
             torch.mps.load_metallib(source)
     x = torch.arange(16, dtype=torch.float32, device="mps") - 6
     out = torch.zeros(24, device="mps")

@@ -482,12 +482,13 @@ int main(int argc, char **argv) {
     if (!parse_arguments(&options, argc, argv)) {
         return 2;
     }
-    if (!options.seconds) { /* with checks kernels take several times longer to compile */
-        options.seconds = options.desc.sanitize ? 960 : 240;
-    }
     if (options.pack && !options.target_count) {
         options.targets[options.target_count++] = "sm_80";
         options.targets[options.target_count++] = "sm_90";
+    }
+    if (!options.seconds) { /* with checks kernels take several times longer to compile */
+        options.seconds =
+            (options.desc.sanitize ? 960 : 240) * (options.pack ? (int)options.target_count : 1);
     }
     if (options.pack && ig_folder_make(options.pack, NULL)) {
         fprintf(stderr, "run-msl: the folder %s cannot be made\n", options.pack);

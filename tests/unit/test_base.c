@@ -186,7 +186,7 @@ static void test_process(void) {
 
     const char *busy[] = {"sh", "-c", "while :; do :; done", NULL};
     CHECK(!ig_process_run(
-        &(struct ig_process){.arguments = busy, .seconds = 60, .processor_seconds = 1}, &result,
+        &(struct ig_process){.arguments = busy, .seconds = 600, .processor_seconds = 1}, &result,
         &error));
     CHECK(result.timed_out && result.signal == SIGXCPU);
     ig_process_result_free(&result);

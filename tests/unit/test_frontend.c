@@ -344,6 +344,29 @@ static void check_macros(void) {
     igc_macros_free(&macros);
 }
 
+/* Macros that expand to nothing, 40 times in each other: the expansion ends all the same. */
+static void check_empty_macros(void) {
+    enum { DEEP = 7, WIDE = 40 };
+    struct igc_macros macros = {0};
+    struct ig_text definitions[DEEP + 1] = {0}, out = {0};
+    for (int i = 0; i <= DEEP; i++) {
+        ig_text_printf(&definitions[i], "#define M%d(x) ", i);
+        for (int k = 0; k < WIDE && i < DEEP; k++) {
+            ig_text_printf(&definitions[i], "M%d(x)", i + 1);
+        }
+        const char *text = ig_text_string(&definitions[i]);
+        igc_macro_define(&macros, text, text + definitions[i].size);
+    }
+    const char *line = "#pragma unroll(2 M0(1))";
+    igc_macro_expand(&macros, line, line + strlen(line), &out);
+    CHECK(!strncmp(ig_text_string(&out), "#pragma unroll(2 ", 17) && out.size < 4096);
+    ig_text_free(&out);
+    for (int i = 0; i <= DEEP; i++) {
+        ig_text_free(&definitions[i]);
+    }
+    igc_macros_free(&macros);
+}
+
 static void check_words(void) {
     static const char *const cases[][2] = {
         {"cannot convert '__global float *' to '__local _Float16 *'",
@@ -400,6 +423,7 @@ int main(void) {
     check_constants();
     check_odd_input();
     check_macros();
+    check_empty_macros();
     check_words();
     check_kept_source();
     return check_report();

@@ -65,6 +65,16 @@ static void refuses(const struct ig_text *good, size_t at, char byte, const char
     free(copy);
 }
 
+/* Bytes in which no library is found, and what is said of them. */
+static void says_none(const void *bytes, size_t size, const char *reason) {
+    struct ig_error error = {0};
+    size_t at = 0, length;
+    CHECK(!ig_metallib_find(bytes, size, &at, &length));
+    CHECK(ig_metallib_none(bytes, size, &error) == INGOT_BAD_ARCHIVE);
+    CHECK(strstr(ig_error_text(&error), reason));
+    ig_error_clear(&error);
+}
+
 /* Cut anywhere, it is refused; altered anywhere, it is refused or still within its bytes. */
 static void cut_and_alter(const struct ig_text *good) {
     size_t refused = 0, survived = 0;
@@ -75,6 +85,13 @@ static void cut_and_alter(const struct ig_text *good) {
         free(copy);
     }
     CHECK(refused == good->size);
+    char said[64];
+    snprintf(said, sizeof said, "it has %zu bytes, its header says %zu", good->size - 1,
+             good->size);
+    says_none(good->data, good->size - 1, said);
+    says_none(good->data, 30, "it has 30 bytes, its header has 88");
+    says_none(good->data, 3, "there is no whole Metal library in its 3 bytes");
+    says_none("\xcf\xfa\xed\xfe and MTLB", 13, "there is no whole Metal library in its 13 bytes");
     char *copy = malloc(good->size);
     for (size_t at = 0; at < good->size; at++) {
         for (int bit = 0; bit < 8; bit++) {

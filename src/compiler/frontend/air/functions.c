@@ -8,7 +8,7 @@
 #include "compiler/frontend/air/air.h"
 #include "compiler/ir/walk.h"
 
-enum { MOST_OPERANDS = 16 };
+enum { MOST_OPERANDS = 16, MOST_ELEMENTS = 16 /* of a vector: Metal's have four */ };
 
 /* With the attributes that clang gives it in the MSL front end: which lanes get to a call is part
  * of its meaning. */
@@ -90,6 +90,7 @@ static bool define_fold(struct iga_module *m, LLVMValueRef function, const char 
     }
     LLVMValueRef x = LLVMGetParam(function, 0), total = NULL;
     if (LLVMGetTypeKind(LLVMTypeOf(x)) != LLVMVectorTypeKind ||
+        LLVMGetVectorSize(LLVMTypeOf(x)) > MOST_ELEMENTS ||
         LLVMGetElementType(LLVMTypeOf(x)) != result ||
         (is_dot ? !iga_is_float(result) || LLVMTypeOf(LLVMGetParam(function, 1)) != LLVMTypeOf(x)
                 : LLVMGetTypeKind(result) != LLVMIntegerTypeKind)) {
@@ -123,7 +124,8 @@ static bool define_elements(struct iga_module *m, LLVMValueRef function, const c
     const unsigned elements = scalar_name(name, scalar, sizeof scalar);
     LLVMTypeRef result = LLVMGetReturnType(LLVMGlobalGetValueType(function));
     const unsigned count = LLVMCountParams(function);
-    if (!elements || !is_vector_of(result, elements) || count > MOST_OPERANDS) {
+    if (!elements || elements > MOST_ELEMENTS || !is_vector_of(result, elements) ||
+        count > MOST_OPERANDS) {
         return false;
     }
     for (unsigned k = 0; k < count; k++) {

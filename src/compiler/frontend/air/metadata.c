@@ -254,6 +254,16 @@ ingot_status iga_read_kernel(struct iga_module *m, struct iga_kernel *kernel) {
 
 /* ---- function constants ---- */
 
+enum { LARGEST_CONSTANT = 32 }; /* bytes: long4 */
+
+/* The bytes of a function constant, which are no more than a vector has; 0: it is none. */
+static uint64_t constant_size(const struct iga_module *m, LLVMValueRef global) {
+    LLVMTypeRef type = LLVMGlobalGetValueType(global);
+    const uint64_t size =
+        LLVMTypeIsSized(type) ? LLVMABISizeOfType(LLVMGetModuleDataLayout(m->module), type) : 0;
+    return size <= LARGEST_CONSTANT ? size : 0;
+}
+
 static ingot_status read_constant(struct iga_module *m, const struct node *node,
                                   struct ig_constant *constant, LLVMValueRef *global) {
     uint64_t index;
@@ -263,12 +273,12 @@ static ingot_status read_constant(struct iga_module *m, const struct node *node,
         !number_at(node, 3, &index) || index > UINT32_MAX) {
         return damaged(m, "a function constant has no name, type or index");
     }
-    *constant = (struct ig_constant){
-        .name = name,
-        .index = (uint32_t)index,
-        .size = (uint32_t)LLVMABISizeOfType(LLVMGetModuleDataLayout(m->module),
-                                            LLVMGlobalGetValueType(*global)),
-    };
+    const uint64_t size = constant_size(m, *global);
+    if (!size) {
+        return damaged(m, "a function constant is no number, nor a vector");
+    }
+    *constant =
+        (struct ig_constant){.name = name, .index = (uint32_t)index, .size = (uint32_t)size};
     iga_scalar_type(type, &constant->scalar, &constant->components);
     return INGOT_OK;
 }
@@ -288,6 +298,11 @@ ingot_status iga_read_constants(struct iga_module *m, struct ig_constant **const
     for (unsigned i = 0; i < found; i++) {
         const struct node node = open_node(m, nodes[i]);
         ingot_status status = read_constant(m, &node, &(*constants)[i], &(*globals)[i]);
+        for (unsigned k = 0; k < i && !status; k++) {
+            status = (*globals)[k] == (*globals)[i]
+                         ? damaged(m, "two function constants are one variable")
+                         : INGOT_OK;
+        }
         if (status) {
             return status;
         }

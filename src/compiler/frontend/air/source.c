@@ -62,9 +62,13 @@ static ingot_status open_libraries(struct ig_arena *arena, const char *name, con
         all->functions = functions;
         all->function_count = count;
     }
-    return found ? INGOT_OK
-                 : ig_fail(error, INGOT_COMPILE_ERROR,
-                           "%s: error: no Metal library is in these %zu bytes", name, size);
+    if (!found) {
+        ig_metallib_none(bytes, size, error);
+        error->status = INGOT_COMPILE_ERROR;
+        ig_error_prefix(error, "%s: error", name);
+        return INGOT_COMPILE_ERROR;
+    }
+    return INGOT_OK;
 }
 
 /* The kernels of a single module, by its own metadata. */
@@ -177,8 +181,8 @@ ingot_status iga_source_open(struct ig_arena *arena, const struct igc_options *o
 /* ---- compile ---- */
 
 /* Function constants get the names that middle/specialise.c knows them by. */
-static void name_constants(struct iga_module *m, const struct ig_constant *constants,
-                           LLVMValueRef *globals, size_t count) {
+static ingot_status name_constants(struct iga_module *m, const struct ig_constant *constants,
+                                   LLVMValueRef *globals, size_t count) {
     for (size_t i = 0; i < count; i++) {
         const char *name = ig_arena_printf(m->arena, IGI_CONSTANT_PREFIX "%u", constants[i].index);
         LLVMValueRef made = LLVMGetNamedGlobal(m->module, name);
@@ -188,9 +192,16 @@ static void name_constants(struct iga_module *m, const struct ig_constant *const
             LLVMSetGlobalConstant(made, true);
             LLVMSetAlignment(made, LLVMGetAlignment(globals[i]));
         }
+        if (LLVMTypeOf(made) != LLVMTypeOf(globals[i]) ||
+            LLVMGlobalGetValueType(made) != LLVMGlobalGetValueType(globals[i])) {
+            return ig_fail(m->error, INGOT_COMPILE_ERROR,
+                           "%s: the metadata of %s is damaged: function constant %u has two types",
+                           m->source, m->name, constants[i].index);
+        }
         LLVMReplaceAllUsesWith(globals[i], made);
         LLVMDeleteGlobal(globals[i]);
     }
+    return INGOT_OK;
 }
 
 static void mark(struct iga_module *m) {
@@ -223,8 +234,10 @@ static ingot_status convert(struct iga_module *m, const struct ig_metallib_funct
         status = iga_read_constants(m, &constants, &globals, &count);
     }
     if (!status) {
-        name_constants(m, constants, globals, count);
-        status = iga_add_entry(m, &kernel);
+        status = iga_add_entry(m, &kernel); /* it names constants, by the module's own variables */
+    }
+    if (!status) {
+        status = name_constants(m, constants, globals, count);
     }
     if (!status) {
         status = iga_open_library(m);

@@ -25,39 +25,55 @@ struct message {
     size_t text_size;
 };
 
-/* Reads "PLACE: severity: text" from one line of clang's stderr. */
-static bool read_message(const char *line, const char *end, struct message *message) {
-    static const char *const severities[] = {"fatal error: ", "error: ", "warning: ", "note: "};
+/* The severity that stands at `at`, and the size of its words with the colon behind; NULL: none. */
+static const char *severity_at(const char *at, const char *end, size_t *size) {
+    static const char *const words[] = {"fatal error: ", "error: ", "warning: ", "note: "};
     static const char *const names[] = {"error", "error", "warning", "note"};
-    for (size_t i = 0; i < 4; i++) {
-        size_t size = strlen(severities[i]);
-        const char *found = memmem(line, (size_t)(end - line), severities[i], size);
-        if (!found || (found != line && (found - line < 2 || memcmp(found - 2, ": ", 2) != 0))) {
-            continue;
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        *size = strlen(words[i]);
+        if ((size_t)(end - at) >= *size && memcmp(at, words[i], *size) == 0) {
+            return names[i];
         }
-        *message = (struct message){
-            .severity = names[i], .text = found + size, .text_size = (size_t)(end - found) - size};
-        if (found == line) {
-            return true;
-        }
-        const char *place_end = found - 2, *column = place_end, *number;
-        while (column > line && column[-1] != ':') {
-            column--;
-        }
-        number = column > line ? column - 1 : line;
-        while (number > line && number[-1] != ':') {
-            number--;
-        }
-        if (number == line) {
-            return true;
-        }
+    }
+    return NULL;
+}
+
+/* "FILE:LINE:COLUMN" before `end`; without a line and a column it is no place. */
+static void read_place(const char *line, const char *end, struct message *message) {
+    const char *column = end, *number;
+    while (column > line && column[-1] != ':') {
+        column--;
+    }
+    number = column > line ? column - 1 : line;
+    while (number > line && number[-1] != ':') {
+        number--;
+    }
+    if (number > line) {
         message->file = line;
         message->file_size = (size_t)(number - 1 - line);
         message->line = (unsigned)strtoul(number, NULL, 10);
         message->column = (unsigned)strtoul(column, NULL, 10);
-        return true;
     }
-    return false;
+}
+
+/* Reads "PLACE: severity: text" from one line of clang's stderr. The first severity is clang's: the
+ * text, which may be the user's, can have others. */
+static bool read_message(const char *line, const char *end, struct message *message) {
+    const char *severity = NULL, *at = line;
+    size_t size;
+    while (!(severity = severity_at(at, end, &size))) {
+        const char *colon = memmem(at, (size_t)(end - at), ": ", 2);
+        if (!colon) {
+            return false;
+        }
+        at = colon + 2;
+    }
+    *message = (struct message){
+        .severity = severity, .text = at + size, .text_size = (size_t)(end - at) - size};
+    if (at > line) {
+        read_place(line, at - 2, message);
+    }
+    return true;
 }
 
 /* ---- source lines -----------------------------------------------------------------------------
@@ -77,6 +93,9 @@ static const char *nth_line(const char *text, size_t size, unsigned line, size_t
 }
 
 static void print_source_line(struct ig_text *out, const char *line, size_t size, unsigned column) {
+    if (column > size + 1) { /* a place that the user's text only looks like */
+        column = (unsigned)size + 1;
+    }
     while (size > 0 && (line[size - 1] == '\r' || line[size - 1] == ' ')) {
         size--;
     }

@@ -1,14 +1,14 @@
 /*
  * A small macro expander for the arguments of unroll pragmas, such as
  * `#pragma unroll (MIN(DK / 2, 4))`: object-like and function-like macros, arguments
- * expanded before substitution. Expansion is bounded in depth and in size.
+ * expanded before substitution. Expansion is bounded in depth, in size and in steps.
  */
 #include "compiler/frontend/msl/macros.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_DEPTH = 8, MAX_PARAMETERS = 8, MAX_OUTPUT = 4096 };
+enum { MAX_DEPTH = 8, MAX_PARAMETERS = 8, MAX_OUTPUT = 4096, MAX_STEPS = 20000 };
 
 struct span {
     const char *start, *end;
@@ -100,8 +100,12 @@ static const struct igc_macro *find(const struct igc_macros *macros, struct span
     return NULL;
 }
 
-static void expand(const struct igc_macros *macros, struct span text, unsigned depth,
-                   struct ig_text *out);
+struct expansion {
+    const struct igc_macros *macros;
+    unsigned steps; /* macros that expand to nothing may be expanded any number of times */
+};
+
+static void expand(struct expansion *e, struct span text, unsigned depth, struct ig_text *out);
 
 /* Splits `(…)` at p into arguments; NULL when the parenthesis is not closed or the number
  * is not the macro's. */
@@ -131,10 +135,11 @@ static const char *read_arguments(const struct igc_macro *macro, const char *p, 
     return NULL;
 }
 
-static void substitute(const struct igc_macros *macros, const struct igc_macro *macro,
+static void substitute(struct expansion *e, const struct igc_macro *macro,
                        const struct span *arguments, unsigned depth, struct ig_text *out) {
     struct ig_text body = {0};
-    for (const char *p = macro->value.start; p < macro->value.end;) {
+    for (const char *p = macro->value.start; p < macro->value.end && e->steps < MAX_STEPS;
+         e->steps++) {
         const char *word = skip_word(p, macro->value.end);
         size_t i = 0;
         while (i < macro->parameter_count && !same(macro->parameters[i], (struct span){p, word})) {
@@ -143,29 +148,29 @@ static void substitute(const struct igc_macros *macros, const struct igc_macro *
         if (word == p) {
             ig_text_append(&body, p++, 1);
         } else if (i < macro->parameter_count) {
-            expand(macros, arguments[i], depth + 1, &body);
+            expand(e, arguments[i], depth + 1, &body);
         } else {
             ig_text_append(&body, p, (size_t)(word - p));
         }
         p = word > p ? word : p;
     }
     const char *text = ig_text_string(&body);
-    expand(macros, (struct span){text, text + body.size}, depth + 1, out);
+    expand(e, (struct span){text, text + body.size}, depth + 1, out);
     out->failed |= body.failed;
     ig_text_free(&body);
 }
 
-static void expand(const struct igc_macros *macros, struct span text, unsigned depth,
-                   struct ig_text *out) {
+static void expand(struct expansion *e, struct span text, unsigned depth, struct ig_text *out) {
     struct span arguments[MAX_PARAMETERS];
-    for (const char *p = text.start; p < text.end && out->size < MAX_OUTPUT;) {
+    for (const char *p = text.start; p < text.end && out->size < MAX_OUTPUT && e->steps < MAX_STEPS;
+         e->steps++) {
         const char *word = skip_word(p, text.end), *after = word;
         if (word == p) {
             ig_text_append(out, p++, 1);
             continue;
         }
         const struct igc_macro *macro =
-            depth < MAX_DEPTH ? find(macros, (struct span){p, word}) : NULL;
+            depth < MAX_DEPTH ? find(e->macros, (struct span){p, word}) : NULL;
         if (macro && macro->has_parameters) {
             while (after < text.end && *after == ' ') {
                 after++;
@@ -175,9 +180,9 @@ static void expand(const struct igc_macros *macros, struct span text, unsigned d
                         : NULL;
         }
         if (macro && !macro->has_parameters) {
-            expand(macros, macro->value, depth + 1, out);
+            expand(e, macro->value, depth + 1, out);
         } else if (macro && after) {
-            substitute(macros, macro, arguments, depth, out);
+            substitute(e, macro, arguments, depth, out);
         } else {
             ig_text_append(out, p, (size_t)(word - p));
         }
@@ -188,7 +193,8 @@ static void expand(const struct igc_macros *macros, struct span text, unsigned d
 void igc_macro_expand(const struct igc_macros *macros, const char *text, const char *end,
                       struct ig_text *out) {
     struct ig_text line = {0};
-    expand(macros, (struct span){text, end}, 0, &line);
+    struct expansion e = {.macros = macros};
+    expand(&e, (struct span){text, end}, 0, &line);
     ig_text_append(out, ig_text_string(&line), line.size);
     out->failed |= line.failed;
     ig_text_free(&line);
