@@ -10,10 +10,11 @@ those of GPUs and of more.policy, which choose other kernels. One that is missed
 why nobody needs it.
 
 found.txt has the case that found each the last time; it is tried first. --write adds what is new there, at once, so
-that a run may be stopped and go on later; --missing leaves out what that file or harmless.txt has. --hint says what
-to try first, --only-hints to try nothing else. --only takes those whose FILE#ORDER
-contains TEXT (several: separated by commas), --sample a few that are cheap. --keep FOLDER keeps compiled kernels there.
-A run of cases ends after --limit seconds. BIN is the folder of the programs.
+that a run may be stopped and go on later; --missing takes the files that have a barrier which neither that file nor
+harmless.txt has: those behind it have other numbers now. (What harmless.txt has is tried by hints only then.) --hint
+says what to try first, --only-hints to try nothing else. --only takes those whose FILE#ORDER contains TEXT (several:
+separated by commas), --sample a few that are cheap, and looks whether every barrier is in one of the two files. --keep
+FOLDER keeps compiled kernels there. A run of cases ends after --limit seconds. BIN is the folder of the programs.
 
 --present removes none: cases run with the knobs of GPUs, and there must be no finding. They are a few, by which
 mistakes were found, one of them under bounds, or those of --hint.
@@ -246,8 +247,21 @@ def harmless() -> dict[str, str]:
 def chosen_of(every: list[Barrier], options: argparse.Namespace, known: set[str]) -> list[Barrier]:
     if options.sample:
         return [barrier for barrier in every if barrier.name in SAMPLE]
+    files = {barrier.file for barrier in every if not options.missing or barrier.name not in known}
     return [barrier for barrier in every if any(text in barrier.name for text in options.only.split(","))
-            and not (options.missing and barrier.name in known)]
+            and barrier.file in files]
+
+
+def wrong_entries(every: list[Barrier], reasons: dict[str, str], known: dict[str, Found], lists_all: bool) -> list[str]:
+    """What the two files have that is not there, or both have; and, if asked for, what neither has."""
+    names = {barrier.name for barrier in every}
+    wrong = [f"harmless.txt: there is no barrier {name}" for name in reasons if name not in names]
+    wrong += [f"found.txt: there is no barrier {name}" for name in known if name not in names]
+    wrong += [f"{name} is in harmless.txt and in found.txt" for name in reasons if name in known]
+    if lists_all:
+        wrong += [f"{barrier.name} line {barrier.line}: neither in found.txt nor in harmless.txt" for barrier in every
+                  if barrier.name not in known and barrier.name not in reasons]
+    return wrong
 
 
 def hint_of(text: str) -> Found:
@@ -287,8 +301,7 @@ def main() -> int:
     options = options_of()
     reasons, known, every = harmless(), found_before(), barriers()
     table = {path.name: files_of(path.name) for path in KERNELS.iterdir() if path.name != "common"}
-    failures = [f"harmless.txt: there is no barrier {name}" for name in reasons
-                if name not in {barrier.name for barrier in every}]
+    failures = wrong_entries(every, reasons, known, options.sample)
     counts = {"found": 0, "missed": 0, "absent": 0}
     folder = tempfile.TemporaryDirectory(prefix="ingot-barriers-")
     trial = Trial(options.binaries.resolve(), (options.keep or pathlib.Path(folder.name)).resolve(), options.limit)
@@ -298,7 +311,8 @@ def main() -> int:
     chosen = chosen_of(every, options, {*known, *reasons})
     for barrier in chosen:
         start, reason = time.monotonic(), reasons.get(barrier.name, "")
-        operations = [] if options.only_hints else operations_of(barrier, table)
+        only_hints = options.only_hints or (options.missing and reason)
+        operations = [] if only_hints else operations_of(barrier, table)
         hints = sorted(options.hint + hints_of(barrier, known), key=lambda hint: not hint.case)  # single cases first
         outcome = try_one(trial, barrier, operations, hints)
         if isinstance(outcome, Found):
@@ -318,7 +332,7 @@ def main() -> int:
     print(*failures, sep="\n")
     print(f"{len(chosen)} barriers of {len(every)}: {counts['found']} found, {counts['missed']} missed, "
           f"{counts['absent']} in no case; {len(failures)} failures")
-    return 1 if failures or not chosen else 0
+    return 1 if failures or not (chosen or options.missing) else 0
 
 
 if __name__ == "__main__":

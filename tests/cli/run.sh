@@ -127,6 +127,10 @@ kernel void a(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]],
 M
 check "check --werror: warnings are errors" 1 "lenient.metal:3:17: error: Apple's compiler wants a variable" "1 failed" \
     -- "$ingot" check --werror --no-code lenient.metal
+check "run --werror" 1 "lenient.metal:3:17: error: Apple's compiler wants a variable" \
+    -- "$ingot" run --werror lenient.metal a --threads 2 'f32[2]'
+check "pack --werror" 1 "lenient.metal:3:17: error: Apple's compiler wants a variable" \
+    -- "$ingot" pack --werror lenient.metal --target x86-64-v3 -o lenient.ingot
 cat > exclusive.metal <<'END'
 constant bool as_float [[function_constant(0)]];
 constant bool as_half [[function_constant(1)]];

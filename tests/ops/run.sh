@@ -96,6 +96,11 @@ INGOT_CUDA_WORKER=0 FAKE_CUDA_FAULTS_STAY=1 INGOT_CUDA_LIBRARY=$fake_cuda \
 grep -q 'INGOT_CUDA_WORKER=0 the device gets no process of its own' out.txt && grep -qE '[2-7] failed' out.txt
 say "a fault without another process: the cases after it fail, and it is said why" $?
 
+health "under the sanitizer, a finding" 3 strays --sanitize=bounds --case 3x33
+grep -qF 'store of 4 bytes at offset 1099511627776, outside of buffer(1) "out", which has 12 bytes' out.txt
+say "health --sanitize names the store" $?
+health "under the sanitizer, none" 0 row_sum --sanitize --case 3x33
+
 # tune: what is refused or wrong must not win, however fast it is. Every candidate is checked, so that the
 # counts do not depend on what is fast today.
 "$ingot" tune axpy --device cpu --time 0.002 --check-all --verbose --output tuned.policy >out.txt 2>&1 </dev/null

@@ -72,6 +72,33 @@ def test_findings(tmp_path):
     assert done.stdout.startswith("refused: kernels have run already"), done.stdout
 
 
+def test_released(tmp_path):
+    """A pointer that a kernel kept, to a tensor that is gone."""
+    script = '''
+    import torch, ingot
+    checks = ingot.sanitize("bounds")
+    library = ingot.compile_shader("""
+        struct slot { device float *at; };
+        kernel void keep(device slot &kept, device float *x) { kept.at = x + 1; }
+        kernel void use(device float *y, device const slot &kept) {
+            y[0] = kept.at[0];
+        }
+    """)
+    y, kept, x = torch.ones(1), torch.zeros(1, dtype=torch.int64), torch.full((1 << 22,), 7.0)
+    with checks as findings:
+        library.keep(kept, x, threads=1)
+        del x
+        library.use(y, kept, threads=1)
+    (finding,) = findings
+    assert finding["kernel"] == "use" and finding["line"] == 5 and y[0] == 0, (finding, y)
+    print(finding["message"])
+    '''
+    done = run(["-c", textwrap.dedent(script)], tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "load of 4 bytes at address" in done.stdout
+    assert "which is in no buffer: one that was there was released" in done.stdout, done.stdout
+
+
 def test_mps_checks_bounds(tmp_path):
     """--ingot-mps alone: what would end the process fails its test; views and lists count as they are bound."""
     tests = '''

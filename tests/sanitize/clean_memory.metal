@@ -12,6 +12,11 @@ kernel void last_element_of_a_view(device float *x [[buffer(0)]]) { x[0] += x[3]
 // ARG 0: u8[7]
 // EXPECT 0: u8[7] = i + 1
 kernel void byte_at_the_end(device uchar *x [[buffer(0)]], GRID) { x[6 - i] = uchar(7 - i); }
+// RUN: kernel=bytes_of_bools threads=8 group=8
+// ARG 0: u8[8] = 37 * i
+// ARG 1: u8[8]?
+// EXPECT 1: u8[8] = 37 * i
+kernel void bytes_of_bools(const device bool *x [[buffer(0)]], device bool *y [[buffer(1)]], GRID) { y[i] = x[i]; }
 // RUN: kernel=tail_of_a_vector_loop threads=1 group=1
 // ARG 0: f32[11] = i
 // ARG 1: f32[1]?
