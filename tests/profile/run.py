@@ -119,9 +119,9 @@ def check_hints(report, lines):
 def check_schema(report):
     check("keys", {"ingot", "date", "command", "devices", "kernels", "moves", "compilations"} <= report.keys())
     for kernel in report["kernels"]:
-        check(f"keys of {kernel['name']}", {"name", "source", "constants", "constant_values", "device", "target", "launches",
-                                           "threads", "group", "seconds", "counted_launches", "launch", "roofline",
-                                           "lines", "hints"} <= kernel.keys())
+        check(f"keys of {kernel['name']}", {"name", "source", "constants", "constant_values", "device", "target",
+                                           "launches", "threads", "group", "seconds", "counted_launches", "launch",
+                                           "roofline", "lines", "hints"} <= kernel.keys())
         seconds = kernel["seconds"]
         check(f"times of {kernel['name']}", 0 < seconds["best"] <= seconds["median"] <= seconds["worst"]
               <= seconds["total"] * 1.000001 and not seconds["with_counters"], seconds)
@@ -244,8 +244,8 @@ def check_command(folder):
     valued = folder / "valued.metal"
     valued.write_text("constant uint2 n [[function_constant(3)]];\n"
                       "kernel void valued(device uint *x) { x[0] = n.y; }")
-    done = run(INGOT, "profile", "--no-ceilings", "--html", page, valued, "valued", "--const", "n=7,8", "--threads", "1",
-               "u32[1]")
+    done = run(INGOT, "profile", "--no-ceilings", "--html", page, valued, "valued", "--const", "n=7,8", "--threads",
+               "1", "u32[1]")
     check("constants by name", "valued with n=7,8: a launch reads" in done.stdout, done)
     check_page(page, ["with n=7,8, on cpu"])
     for words, status in [(["none", "--threads", "4"], 1), (["limited", "--bogus", "--threads", "4"], 2)]:
