@@ -13,6 +13,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/text.h"
 
 /* Of an archive with packed code; one without has version 1. */
 #define IG_ARCHIVE_VERSION 2u
@@ -93,6 +94,9 @@ ingot_status ig_archive_write(const struct ig_archive *archive, void **bytes, si
 /* NULL when there is none. */
 const struct ig_variant *ig_archive_find(const struct ig_archive *archive, const char *kernel,
                                          const char *constants);
+/* A variant's constants as people write them: "flag=true, v=1,2,3". */
+void ig_archive_spell_constants(const struct ig_archive *archive, const char *constants,
+                                struct ig_text *out);
 const struct ig_code *ig_variant_code(const struct ig_variant *variant, const char *target);
 
 /* Code as it is used: `plain` points to the archive's bytes, or to memory that ig_code_close frees.

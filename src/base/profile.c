@@ -63,6 +63,7 @@ struct ig_profile_kernel *ig_profile_kernel(struct ig_profile *profile,
     *kernel = (struct ig_profile_kernel){.name = keep(profile, key->name),
                                          .source = keep(profile, key->source),
                                          .constants = keep(profile, key->constants),
+                                         .values = keep(profile, key->values),
                                          .device = keep(profile, key->device),
                                          .target = keep(profile, key->target)};
     return kernel;
@@ -137,8 +138,8 @@ static void number(struct ig_text *out, uint64_t value) {
 }
 
 static void write_kernel(const struct ig_profile_kernel *kernel, struct ig_text *out) {
-    const char *const words[] = {kernel->name, kernel->source, kernel->constants, kernel->device,
-                                 kernel->target};
+    const char *const words[] = {kernel->name,   kernel->source, kernel->constants,
+                                 kernel->device, kernel->target, kernel->values};
     const uint64_t numbers[] = {
         kernel->launches,      kernel->total_ns,          kernel->least_ns,
         kernel->median_ns,     kernel->most_ns,           kernel->threads,
@@ -166,7 +167,7 @@ static void write_kernel(const struct ig_profile_kernel *kernel, struct ig_text 
 }
 
 void ig_profile_write(const struct ig_profile *profile, struct ig_text *out) {
-    ig_text_puts(out, "ingot-profile 1\nprocess");
+    ig_text_puts(out, "ingot-profile 2\nprocess");
     word(out, profile->device ? profile->device : "");
     word(out, profile->description ? profile->description : "");
     word(out, profile->target ? profile->target : "");
@@ -273,16 +274,19 @@ static bool read_move(struct record *record) {
 
 /* Of several processes the sums; the median is that of the one with most launches. */
 static bool read_kernel(struct record *record) {
-    enum { WORDS = 5, NUMBERS = 16 };
+    enum { WORDS = 6, NUMBERS = 16 };
     uint64_t v[NUMBERS];
     if (record->count != WORDS + NUMBERS || !numbers(record, WORDS, v, NUMBERS)) {
         return false;
     }
     char *const *w = record->words;
-    struct ig_profile_kernel *kernel = ig_profile_kernel(
-        record->profile,
-        &(struct ig_profile_kernel){
-            .name = w[0], .source = w[1], .constants = w[2], .device = w[3], .target = w[4]});
+    struct ig_profile_kernel *kernel =
+        ig_profile_kernel(record->profile, &(struct ig_profile_kernel){.name = w[0],
+                                                                       .source = w[1],
+                                                                       .constants = w[2],
+                                                                       .device = w[3],
+                                                                       .target = w[4],
+                                                                       .values = w[5]});
     record->kernel = kernel;
     if (!kernel) {
         return true; /* the profile says that memory is out */
@@ -353,7 +357,7 @@ static bool read_record(char *text, struct record *record) {
 
 ingot_status ig_profile_read(struct ig_profile *profile, const char *bytes, size_t size,
                              struct ig_error *error) {
-    static const char head[] = "ingot-profile 1\n";
+    static const char head[] = "ingot-profile 2\n";
     if (size < sizeof head - 1 || memcmp(bytes, head, sizeof head - 1) != 0) {
         return ig_fail(error, INGOT_BAD_ARCHIVE, "is no profile of this version of ingot");
     }

@@ -2,7 +2,7 @@
  * What the profiler knows of a program's run: kernels with their times and counters, copies,
  * compilations. libingot writes it to a file of text lines, `ingot profile` reads it.
  *
- * The file: a line "ingot-profile 1", then records, a line each, of words with tabs between them
+ * The file: a line "ingot-profile 2", then records, a line each, of words with tabs between them
  * (tab, newline and backslash in them are \t, \n and \\). Numbers are whole, times in ns. What a
  * reader does not know is an error: writer and reader are of one version.
  */
@@ -48,6 +48,7 @@ struct ig_profile_line {
 
 struct ig_profile_kernel {
     const char *name, *source, *constants; /* "0:01;7:00008040", as archives have them */
+    const char *values;                    /* as people write them: "flag=true, v=1,2,3" */
     const char *device, *target;
     bool can_be_counted; /* its device runs code with counters */
     /* Of plain code, or of counted code, which is slower by far. */

@@ -269,18 +269,18 @@ static double share_of(const struct kernel_bench *bench, const struct size *size
 }
 
 /* Sizes that did not run, and why the first of them did not. */
-static void print_left_out(const struct kernel_bench *bench) {
+static void left_out(const struct kernel_bench *bench, struct ig_text *out) {
     char text[48];
     const char *reason = NULL;
     for (size_t i = 0; i < bench->size_count; i++) {
         const struct size *size = &bench->sizes[i];
         if (!size->times.launches) {
-            printf(reason ? ", %s" : "\nleft out: %s", group_text(size, text));
+            ig_text_printf(out, reason ? ", %s" : "left out: %s", group_text(size, text));
             reason = reason ? reason : size->reason ? size->reason : "it did not run";
         }
     }
     if (reason) {
-        printf(": %s\n", reason);
+        ig_text_printf(out, ": %s", reason);
     }
 }
 
@@ -315,7 +315,12 @@ static void print_table(const struct kernel_bench *bench) {
         }
         printf("%s\n", i == bench->best ? "  fastest" : "");
     }
-    print_left_out(bench);
+    struct ig_text rest = {0};
+    left_out(bench, &rest);
+    if (rest.size) {
+        printf("\n%s\n", ig_text_string(&rest));
+    }
+    ig_text_free(&rest);
 }
 
 static void write_json(const struct kernel_bench *bench) {
@@ -422,6 +427,14 @@ static void page(const struct kernel_bench *bench, struct ig_text *out) {
         }
     }
     ig_text_puts(out, "</tbody></table></div>\n");
+    struct ig_text rest = {0};
+    left_out(bench, &rest);
+    if (rest.size) {
+        ig_text_puts(out, "<p class=\"dim\">");
+        page_escape(out, ig_text_string(&rest));
+        ig_text_puts(out, "</p>\n");
+    }
+    ig_text_free(&rest);
     page_end(out);
 }
 

@@ -23,12 +23,27 @@ static const char *without_dot(const char *path) {
     return path;
 }
 
+/* The file's name from the project's folder, however both are spelled; NULL: it is elsewhere. */
+static const char *name_in(const struct project *project, const char *path) {
+    char *folder = realpath(*project->folder ? project->folder : ".", NULL);
+    char *file = realpath(path, NULL);
+    size_t length = folder ? strlen(folder) : 0;
+    length -= length == 1; /* "/" */
+    bool inside = folder && file && !strncmp(file, folder, length) && file[length] == '/';
+    const char *name = inside ? ig_arena_string(project->arena, file + length + 1) : NULL;
+    free(folder);
+    free(file);
+    return name;
+}
+
 static bool names(const struct project *project, const struct project_entry *entry,
                   const char *path) {
+    const char *name = name_in(project, path);
     for (size_t i = 0; i < entry->files.count; i++) {
-        const char *pattern =
-            ig_arena_printf(project->arena, "%s%s", project->folder, entry->files.items[i]);
-        if (pattern && !fnmatch(without_dot(pattern), without_dot(path), 0)) {
+        const char *item = entry->files.items[i];
+        const char *pattern = ig_arena_printf(project->arena, "%s%s", project->folder, item);
+        if ((pattern && !fnmatch(without_dot(pattern), without_dot(path), 0)) ||
+            (name && !fnmatch(without_dot(item), name, 0))) {
             return true;
         }
     }
@@ -223,7 +238,11 @@ bool check_find_sources(struct ig_arena *arena, const struct cli_list *paths, co
             const char *text = read_stdin(arena);
             good = text && add_file(&project, "<stdin>", text, options, out);
         } else if (is_folder(item)) {
+            size_t before = out->count;
             good = add_folder(&project, item, options, out, NULL);
+            if (good && out->count == before) {
+                cli_warning("%s has no .metal files", item);
+            }
         } else {
             good = add_file(&project, item, NULL, options, out);
         }

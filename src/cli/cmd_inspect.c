@@ -61,7 +61,7 @@ static void print_argument(const struct ig_argument *a) {
            type, a->type_size, a->active ? "" : "  (absent)");
 }
 
-static void print_kernel(const struct kernel_view *kernel) {
+static void print_kernel(const struct kernel_view *kernel, const struct ig_archive *archive) {
     printf("%skernel %s%s", cli_bold(stdout), kernel->name, cli_plain(stdout));
     const struct ig_variant *v = kernel->variant;
     if (!v) {
@@ -74,11 +74,14 @@ static void print_kernel(const struct kernel_view *kernel) {
     for (uint32_t i = 0; i < v->argument_count; i++) {
         print_argument(&v->arguments[i]);
     }
+    struct ig_text values = {0};
+    ig_archive_spell_constants(archive, v->constants, &values);
     for (uint32_t i = 0; i < v->code_count; i++) {
         printf("  %scode for %s, %zu bytes%s%s%s\n", cli_dim(stdout), v->codes[i].target,
-               v->codes[i].size, *v->constants ? ", constants " : "", v->constants,
+               v->codes[i].size, *v->constants ? ", with " : "", ig_text_string(&values),
                cli_plain(stdout));
     }
+    ig_text_free(&values);
 }
 
 static void print_view(const struct view *view) {
@@ -94,7 +97,7 @@ static void print_view(const struct view *view) {
     }
     for (size_t i = 0; i < view->kernel_count; i++) {
         putchar('\n');
-        print_kernel(&view->kernels[i]);
+        print_kernel(&view->kernels[i], view->archive);
     }
 }
 

@@ -29,21 +29,58 @@ static void knob_text(const ingot_ops_knob *knob, struct ig_text *out) {
 
 /* ---- text ---- */
 
+/* Columns that text takes: bytes, but those that continue a character. */
+static size_t columns_of(const char *text, size_t length) {
+    size_t columns = 0;
+    for (size_t i = 0; i < length; i++) {
+        columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+    }
+    return columns;
+}
+
+/* Words from a column on, and on further lines from there too. */
+static void print_words(const char *text, size_t from) {
+    enum { COLUMNS = 100 };
+    size_t at = from;
+    for (bool first = true; *text; first = false) {
+        size_t length = strcspn(text, " "), columns = columns_of(text, length);
+        if (!first && at + 1 + columns > COLUMNS) {
+            printf("\n%*s", (int)from, "");
+            at = from;
+        } else if (!first) {
+            putchar(' ');
+            at++;
+        }
+        printf("%.*s", (int)length, text);
+        at += columns;
+        text += length + strspn(text + length, " ");
+    }
+    putchar('\n');
+}
+
+static void print_field(const char *name, const char *text) {
+    enum { FIELD = 29, VALUE = 39 };
+    printf("%*s%-*s", FIELD, "", VALUE - FIELD, name);
+    print_words(text, VALUE);
+}
+
 static void print_operation(const ingot_ops_info *info) {
     char types[160];
-    printf("  %s%-26s%s %s\n", cli_bold(stdout), info->name, cli_plain(stdout), info->summary);
-    printf("  %-26s %stypes     %s\n", "", cli_dim(stdout), type_list(info->types, types));
+    printf("  %s%-26s%s ", cli_bold(stdout), info->name, cli_plain(stdout));
+    print_words(info->summary, 29);
+    printf("%s", cli_dim(stdout));
+    print_field("types", type_list(info->types, types));
     if (info->limits && *info->limits) {
-        printf("  %-26s limits    %s\n", "", info->limits);
+        print_field("limits", info->limits);
     }
     if (info->variants && *info->variants) {
-        printf("  %-26s variants  %s\n", "", info->variants);
+        print_field("variants", info->variants);
     }
     for (size_t k = 0; k < info->knob_count; k++) {
         struct ig_text text = {0};
         knob_text(&info->knobs[k], &text);
-        printf("  %-26s %-9s %s: %s\n", "", k ? "" : "knobs", ig_text_string(&text),
-               info->knobs[k].help);
+        ig_text_printf(&text, ": %s", info->knobs[k].help);
+        print_field(k ? "" : "knobs", ig_text_string(&text));
         ig_text_free(&text);
     }
     printf("%s", cli_plain(stdout));

@@ -97,7 +97,7 @@ static bool has_collisions(struct look *look) {
     }
     look->weight = collisions;
     ig_text_printf(look->text,
-                   "%.0f%% of the atomics meet another lane of their SIMD-group at the same "
+                   "%.0f%% of the atomics wait for another lane of their SIMD-group at the same "
                    "address: add up in the SIMD-group first (simd_sum), or in threadgroup memory",
                    100 * collisions / atomics);
     return true;

@@ -180,8 +180,11 @@ static void source_row(struct ig_text *out, const struct view *view, const char 
     } else {
         ig_text_puts(out, "></td>");
     }
-    ig_text_puts(out, "<td class=\"src\">");
-    page_escape(out, profile_source(view->report, file, number));
+    const char *source = profile_source(view->report, file, number);
+    ig_text_puts(out, "<td class=\"src\" title=\"");
+    page_escape(out, source + strspn(source, " \t"));
+    ig_text_puts(out, "\">");
+    page_escape(out, source);
     ig_text_puts(out, "</td>");
     for (int c = 0; c < COLUMN_COUNT; c++) {
         if (!view->shown[c]) {
@@ -280,8 +283,13 @@ static void kernel_section(struct ig_text *out, struct profile_report *report, s
     ig_text_printf(out, "<details id=\"kernel-%zu\"%s><summary><b>", number,
                    number < MOST_OPEN ? " open" : "");
     page_escape(out, times->name);
-    ig_text_printf(out, "</b> <span class=\"dim\">%s on %s, threadgroups of %u×%u×%u",
-                   *times->constants ? times->constants : "", times->device, times->group[0],
+    ig_text_puts(out, "</b> <span class=\"dim\">");
+    if (*times->values) {
+        ig_text_puts(out, "with ");
+        page_escape(out, times->values);
+        ig_text_puts(out, ", ");
+    }
+    ig_text_printf(out, "on %s, threadgroups of %u×%u×%u", times->device, times->group[0],
                    times->group[1], times->group[2]);
     if (kernel->counted) {
         ig_text_printf(

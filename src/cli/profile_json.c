@@ -61,6 +61,7 @@ static void write_kernel(struct ig_json *json, struct profile_report *report,
     ig_json_string(json, "name", times->name);
     ig_json_string(json, "source", times->source);
     ig_json_string(json, "constants", times->constants);
+    ig_json_string(json, "constant_values", times->values);
     ig_json_string(json, "device", times->device);
     ig_json_string(json, "target", times->target);
     ig_json_u64(json, "launches", times->launches);

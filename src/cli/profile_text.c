@@ -197,7 +197,7 @@ static void print_kernel(struct profile_report *report, const struct profile_ker
     char moved[32], read[32];
     const struct ig_profile_kernel *counted = kernel->counted;
     printf("\n%s%s%s%s%s", cli_bold(stdout), kernel->times->name, cli_plain(stdout),
-           *kernel->times->constants ? " with constants " : "", kernel->times->constants);
+           *kernel->times->values ? " with " : "", kernel->times->values);
     if (!counted) {
         printf(": not counted (%s)\n",
                !kernel->times->can_be_counted ? "counters are for CPU devices"

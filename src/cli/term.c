@@ -157,7 +157,12 @@ const char *cli_bytes(uint64_t bytes, char out[32]) {
         value /= 1024;
         unit++;
     }
-    snprintf(out, 32, value == (double)(uint64_t)value ? "%.0f %s" : "%.1f %s", value, units[unit]);
+    char number[24];
+    int length = snprintf(number, sizeof number, "%.1f", value);
+    if (length > 2 && !strcmp(number + length - 2, ".0")) {
+        number[length - 2] = '\0';
+    }
+    snprintf(out, 32, "%s %s", number, units[unit]);
     return out;
 }
 

@@ -276,6 +276,9 @@ class IngotWatchpoint(gdb.Breakpoint):
         after = self.read()
         frame = user_frame()
         found = frame.find_sal() if frame else None
+        if found is not None and frame == gdb.newest_frame():  # the instruction that wrote is the one before
+            before = gdb.find_pc_line(frame.pc() - 1)
+            found = before if before.symtab else found
         line = f" at {found.symtab.filename}:{found.line}" if found and found.symtab else ""
         print(f"{self.name}: {self.before} -> {after}, written by {where()}{line}")
         self.before = after
@@ -300,7 +303,7 @@ class Watch(gdb.Command):
 class Apply(gdb.Command):
     """ingot apply X[,Y[,Z]] COMMAND: a command in the frame of another thread of the threadgroup.
 
-    The position is thread_position_in_grid; the thread has to wait, at a barrier or for other lanes."""
+    The position is thread_position_in_grid; the thread has to be on its way, and wait."""
 
     def __init__(self):
         super().__init__("ingot apply", gdb.COMMAND_STATUS)
@@ -338,9 +341,10 @@ class Apply(gdb.Command):
         inside = tuple(p - h + o for p, h, o in zip(place, here, own, strict=True))
         for i in range(MOST_LANES):
             if int(lanes[i]["state"]) != NOT_THERE and position(lanes[i]) == inside:
-                if int(lanes[i]["state"]) not in (AT_BARRIER, WAITS):
-                    state = state_of(lanes[i], False)
-                    raise gdb.GdbError(f"thread {spelled(place)} is {state}: it has no frame to look at")
+                state = int(lanes[i]["state"])
+                if state == ENDED or not int(lanes[i]["frame"]):
+                    what = "has ended" if state == ENDED else "has not begun"
+                    raise gdb.GdbError(f"thread {spelled(place)} {what}: it has no frame to look at")
                 return lanes[i]
         raise gdb.GdbError(f"thread {spelled(place)} is not in threadgroup {spelled(group)}")
 

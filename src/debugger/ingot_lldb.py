@@ -14,9 +14,7 @@ NOT_THERE, MAY_RUN, AT_BARRIER, WAITS, ENDED = range(5)
 LANES = 32
 LANE_BYTES = 40
 MOST_LANES = 1024
-VECTOR = re.compile(r"vec<(?:metal::)?(\w[\w ]*?)(?: __attribute__\(\(ext_vector_type\((\d)\)\)\)|, (\d))")
-FORMATS = {"float": "f", "int": "i", "unsigned int": "I", "short": "h", "unsigned short": "H", "half": "e",
-           "_Float16": "e"}
+STORAGE = re.compile(r"__ingot_storage<([\w ]+)>::type, (\d)")
 
 wanted = {"thread": None, "threadgroup": None}
 watched = {}
@@ -89,10 +87,23 @@ def stops(frame, location, internal_dict):
     return is_wanted(frame, chosen) and is_wanted(frame, wanted)
 
 
+def text_of(target, address, type):
+    value = target.CreateValueFromAddress("element", lldb.SBAddress(address, target), type)
+    return value.GetSummary() or value.GetValue() or "?"
+
+
 def says_who(frame, watchpoint, internal_dict):
-    name = watched.get(watchpoint.GetID(), "the element")
-    line = frame.GetLineEntry()
-    print(f"{name}: written by {where(frame)} at {line.GetFileSpec().GetFilename()}:{line.GetLine()}")
+    """The instruction that wrote is the one before."""
+    target = frame.GetThread().GetProcess().GetTarget()
+    name, address, type, before = watched[watchpoint.GetID()]
+    after = text_of(target, address, type)
+    if before == after:
+        return False
+    watched[watchpoint.GetID()] = name, address, type, after
+    lines = (target.ResolveLoadAddress(f.GetPC() - 1).GetLineEntry() for f in frame.GetThread())
+    line = next((line for line in lines if line.IsValid() and line.GetLine()), None)
+    place = f" at {line.GetFileSpec().GetFilename()}:{line.GetLine()}" if line else ""
+    print(f"{name}: {before} -> {after}, written by {where(frame)}{place}")
     return True
 
 
@@ -136,11 +147,11 @@ def command_watch(debugger, words):
     address, size = value.GetLoadAddress(), value.GetByteSize()
     if value.GetError().Fail() or address == lldb.LLDB_INVALID_ADDRESS:
         raise Failed(f'"{name}" is not in memory: {value.GetError()}')
-    error = lldb.SBError()
-    watchpoint = debugger.GetSelectedTarget().WatchAddress(address, size, False, True, error)
+    error, target = lldb.SBError(), debugger.GetSelectedTarget()
+    watchpoint = target.WatchAddress(address, size, False, True, error)
     if error.Fail():
         raise Failed(f"the processor cannot watch it: {error}")
-    watched[watchpoint.GetID()] = name
+    watched[watchpoint.GetID()] = name, address, value.GetType(), text_of(target, address, value.GetType())
     debugger.HandleCommand(f"watchpoint command add -F {__name__}.says_who {watchpoint.GetID()}")
     print(f"watchpoint {watchpoint.GetID()}: {name}")
 
@@ -236,21 +247,50 @@ def ingot(debugger, command, result, internal_dict):
 # ---- values --------------------------------------------------------------------------------------
 
 
+def shown(value, element):
+    """A number as text; lldb takes bfloat for half."""
+    if element in ("__bf16", "bfloat"):
+        error = lldb.SBError()
+        bits = value.GetData().ReadRawData(error, 0, 2)
+        return "?" if error.Fail() else f"{struct.unpack('<f', bytes(2) + bits)[0]:.6g}"
+    if element in ("char", "signed char", "unsigned char"):
+        return str(value.GetValueAsSigned() if element != "unsigned char" else value.GetValueAsUnsigned())
+    return value.GetValue()
+
+
 def vector_summary(value, internal_dict):
-    """float4 as {1, 2, 3, 4}."""
-    value = value.GetNonSyntheticValue()
-    data = value.GetData()
-    match = VECTOR.search(value.GetTypeName())
-    if not match or match.group(1) not in FORMATS:
+    """float4 as {1, 2, 3, 4}. Its union has the members v, whose type says of what it is made, and a struct x, y, …"""
+    union = value.GetNonSyntheticValue().GetChildAtIndex(0)
+    storage = STORAGE.search(union.GetChildAtIndex(0).GetType().GetName() or "")
+    members = union.GetChildAtIndex(1)
+    if not storage or not members.IsValid():
         return ""
-    count = int(match.group(2) or match.group(3))
-    error = lldb.SBError()
-    raw = data.ReadRawData(error, 0, data.GetByteSize())
-    numbers = struct.unpack_from(f"<{count}{FORMATS[match.group(1)]}", raw)
-    return "{" + ", ".join(f"{number:g}" for number in numbers) + "}"
+    numbers = (members.GetChildAtIndex(i) for i in range(int(storage.group(2))))
+    return "{" + ", ".join(shown(number, storage.group(1)) for number in numbers) + "}"
+
+
+def packed_summary(value, internal_dict):
+    value = value.GetNonSyntheticValue()
+    element = "bfloat" if "bfloat" in value.GetType().GetName() else ""
+    numbers = (value.GetChildAtIndex(i) for i in range(value.GetNumChildren()))
+    return "{" + ", ".join(shown(number, element or number.GetType().GetCanonicalType().GetName())
+                           for number in numbers) + "}"
+
+
+def matrix_summary(value, internal_dict):
+    columns = value.GetNonSyntheticValue().GetChildAtIndex(0)
+    texts = (vector_summary(columns.GetChildAtIndex(i), internal_dict) for i in range(columns.GetNumChildren()))
+    return "{" + ", ".join(texts) + "}"
+
+
+def bfloat_summary(value, internal_dict):
+    return shown(value, "bfloat")
 
 
 def __lldb_init_module(debugger, internal_dict):
     debugger.HandleCommand(f"command script add -o -f {__name__}.ingot ingot")
-    debugger.HandleCommand(f"type summary add -x '^metal::__ingot_vec<' -F {__name__}.vector_summary")
+    for names, summary in ((r"^metal::__ingot_vec<.*>$", "vector"), (r"^metal::packed_vec<.*>$", "packed"),
+                           (r"^metal::matrix<.*>$", "matrix"), (r"^(metal::)?bfloat$", "bfloat")):
+        function = f"{__name__}.{summary}_summary"
+        debugger.HandleCommand(f"type summary add --no-value --skip-pointers -x '{names}' -F {function}")
     debugger.HandleCommand("settings set target.process.thread.step-avoid-regexp ^metal::")

@@ -316,12 +316,16 @@ static int by_time(const void *a, const void *b) {
 }
 
 static void write_record(struct ig_profile *out, struct record *record) {
+    struct ig_text values = {0};
+    ig_archive_spell_constants(&record->blob->archive, record->variant->constants, &values);
     struct ig_profile_kernel *kernel = ig_profile_kernel(
         out, &(struct ig_profile_kernel){.name = record->variant->kernel,
                                          .source = record->blob->archive.source_name,
                                          .constants = record->variant->constants,
+                                         .values = ig_text_string(&values),
                                          .device = record->device,
                                          .target = record->target});
+    ig_text_free(&values);
     if (!kernel) {
         return;
     }

@@ -55,6 +55,12 @@ check "one file" 0 "2 passed" -- "$ingot" check ./metal/scale.metal
 cd ..
 check "from elsewhere" 0 "3 passed, 0 failed" -- "$ingot" check --project project/ingot.toml project
 check "from elsewhere, with a dot" 0 "3 passed, 0 failed" -- "$ingot" check --project ./project/ingot.toml ./project
+check "from a folder of the project" 0 "3 passed, 0 failed" \
+    -- bash -c "cd project/metal && '$ingot' check --project ../ingot.toml scale.metal deep"
+check "by the whole name" 0 "2 passed, 0 failed" \
+    -- bash -c "cd project/metal && '$ingot' check --project '$work/project/ingot.toml' '$work/project/metal/scale.metal'"
+mkdir nothing
+check "a folder without kernels" 0 "warning: nothing has no .metal files" "0 passed, 0 failed" -- "$ingot" check nothing
 sed -i 's/twice(x/thrice(x/' project/metal/scale.metal
 check "diagnostics have the file's own lines" 1 "project/metal/scale.metal:3:12: error: use of undeclared identifier 'thrice'" \
     "::error file=project/metal/scale.metal,line=3,col=12::use of undeclared identifier 'thrice'" \

@@ -79,10 +79,10 @@ if gdb_works; then
         '$2 = {148, 149, 150, 151}' '$3 = 296' '$4 = (const Limits &)' "count = 128, scale = 2}" \
         "lanes 0-4: waiting for other lanes, mean.metal:22" "lane 5: running, mean.metal:22" "lanes 6-31: may go on" \
         "lanes 0-31: at a barrier, mean.metal:21" '$5 = {144, 145, 146, 147}' '$6 = {0, 1, 2, 3}' \
-        "y[37]: 0 -> 24320" "written by thread 37,0,0" \
+        "\$7 = 44" "y[37]: 0 -> 24320, written by thread 37,0,0 (threadgroup 0,0,0, SIMD-group 1, lane 5) at mean.metal:26" \
         "exited normally" -- "${debug[@]}" --break 22 --thread 37,0,0 --command 'ingot where' --command 'print i' \
         --command 'print four' --command 'print sums[t]' --command 'print limits' --command 'ingot threads' \
-        --command 'ingot apply 36 print four' --command 'ingot apply 0 print four' --command 'ingot watch y[37]' \
+        --command 'ingot apply 36 print four' --command 'ingot apply 0 print four' --command 'ingot apply 44 print i' --command 'ingot watch y[37]' \
         --command continue --command continue "${launch[@]}"
     check "conditions by position" 0 "thread 3,0,0" "thread 70,0,0" "thread 71,0,0" "exited normally" -- "${debug[@]}" --break mean.metal:26 \
         --thread 3 --command 'ingot where' --command 'ingot only' --command delete \
@@ -161,9 +161,35 @@ if [ -z "$lldb" ]; then
 else
     check "lldb" 0 "mean.metal:22" "thread 37,0,0 (threadgroup 0,0,0, SIMD-group 1, lane 5)" "(uint) i = 37" \
         "{148, 149, 150, 151}" "(float) 296" "lanes 0-4: waiting for other lanes, mean.metal:22" \
-        "y[37]: written by thread 37,0,0" -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 22 --thread 37 --command 'ingot where' \
+        "y[37]: 0 -> 24320, written by thread 37,0,0 (threadgroup 0,0,0, SIMD-group 1, lane 5) at mean.metal:26" \
+        -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 22 --thread 37 --command 'ingot where' \
         --command 'frame variable' --command 'print sums[37]' --command 'ingot threads' --command 'ingot watch y[37]' --command continue \
         "${launch[@]}"
+    cat >values.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+struct pair {
+    float3 position;
+    half2 spin;
+};
+kernel void values(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    threadgroup pair tile[2];
+    tile[i].position = float3(1, 2, 3);
+    tile[i].spin = half2(0.5h, 4);
+    bool3 flags = bool3(true, false, true);
+    ulong2 large = ulong2(7);
+    char3 small = char3(-1, 2, 3);
+    bfloat brain = bfloat(2.5);
+    bfloat2 brains = bfloat2(1.5, 2);
+    packed_float3 packed = packed_float3(3, 2, 1);
+    float2x2 unit = float2x2(1);
+    x[i] = flags.x + large.x + small.x + float(brain) + float(brains.x) + packed.x + unit[0].x;
+}
+M
+    check "lldb, values" 0 "flags = {true, false, true}" "large = {7, 7}" "small = {-1, 2, 3}" "brain = 2.5" \
+        "brains = {1.5, 2}" "packed = {3, 2, 1}" "unit = {{1, 0}, {0, 1}}" "(position = {1, 2, 3}, spin = {0.5, 4})" \
+        -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 18 --command 'frame variable' \
+        --command 'print tile[0]' values.metal values --threads 1 'f32[1]'
     cp mean.metal "the mean.metal"
     check "lldb, a name with a space" 0 "the mean.metal:22" "thread 37,0,0" -- "$ingot" debug --debugger "$lldb" --batch \
         --quiet --break 22 --thread 37 --command 'ingot where' "the mean.metal" "${launch[@]:1}"

@@ -593,6 +593,8 @@ check "inspect an archive" 0 scale "x86-64-v3" "x86-64-v4" -- "$ingot" inspect l
 check "run an archive without a compiler" 0 "0 1 2 3" -- env INGOTC=/nowhere INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot ramp --threads 4 'f32[4]'
 check "constants of an archive without a compiler" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
 check "constants of an archive with a compiler" 0 "= 1" -- "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
+check "pack a kernel with constants" 0 -- "$ingot" pack good.metal -k choose --const flag=1 -o flagged.ingot
+check "they are shown by name" 0 "bytes, with flag=" -- "$ingot" inspect flagged.ingot
 check "pack two files and an archive" 0 -- "$ingot" pack "$examples/saxpy.metal" "$examples/histogram.metal" -o two.ingot
 check "merge archives" 0 -- "$ingot" pack lib.ingot two.ingot -o three.ingot --emit-c
 check "merged archive runs" 0 "saxpy ran" -- "$ingot" run three.ingot saxpy --threads 2 f32:1 x.npy 'f32[6]'

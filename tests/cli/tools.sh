@@ -11,6 +11,7 @@ cd "$work" || exit 1
 export INGOT_POLICY="" NO_COLOR=1
 
 check "ops" 0 "quick start" "axpy" "y = alpha * x + y" "block 128 to 65536, powers of two" -- "$ingot" ops
+same "ops fits 100 columns" "$("$ingot" ops | LC_ALL=C.UTF-8 grep -E "^.{101}")" ""
 check "ops, one" 0 "axpy" "!rms_norm" -- "$ingot" ops axpy
 check "ops, JSON" 0 '"name": "axpy"' '"power_of_two": true' -- "$ingot" ops axpy --json
 check "ops, Markdown" 0 "# Operations: the table" '| `axpy` |' -- "$ingot" ops --markdown

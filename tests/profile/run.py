@@ -51,7 +51,7 @@ HINTS = {
     "all-ways": "accesses to threadgroup memory take 32 passes where one would do (a 32-way bank conflict): lanes meet "
     "in the same of the 32 banks; rows that are one element longer, or another order, spread them",
     "odd-lanes": "16 of 32 lanes are active: threads of a SIMD-group go different ways, and the others wait",
-    "together": "97% of the atomics meet another lane of their SIMD-group at the same address: add up in the "
+    "together": "97% of the atomics wait for another lane of their SIMD-group at the same address: add up in the "
     "SIMD-group first (simd_sum), or in threadgroup memory",
     "private": "private arrays (256 bytes of a thread) are in memory, not in registers: their indices are not known "
     "when the kernel is compiled",
@@ -119,9 +119,9 @@ def check_hints(report, lines):
 def check_schema(report):
     check("keys", {"ingot", "date", "command", "devices", "kernels", "moves", "compilations"} <= report.keys())
     for kernel in report["kernels"]:
-        check(f"keys of {kernel['name']}", {"name", "source", "constants", "device", "target", "launches", "threads",
-                                           "group", "seconds", "counted_launches", "launch", "roofline", "lines",
-                                           "hints"} <= kernel.keys())
+        check(f"keys of {kernel['name']}", {"name", "source", "constants", "constant_values", "device", "target",
+                                           "launches", "threads", "group", "seconds", "counted_launches", "launch",
+                                           "roofline", "lines", "hints"} <= kernel.keys())
         seconds = kernel["seconds"]
         check(f"times of {kernel['name']}", 0 < seconds["best"] <= seconds["median"] <= seconds["worst"]
               <= seconds["total"] * 1.000001 and not seconds["with_counters"], seconds)
@@ -236,9 +236,18 @@ def check_command(folder):
     limited = folder / "limited.metal"
     limited.write_text("[[max_total_threads_per_threadgroup(64)]] kernel void limited(device float *x, uint i "
                        "[[thread_position_in_grid]]) { x[i] += 1; }")
-    done = run(INGOT, "bench", limited, "limited", "--no-ceilings", "--repeat", "2", "--threads", "256", "f32[256]")
+    done = run(INGOT, "bench", limited, "limited", "--no-ceilings", "--repeat", "2", "--threads", "256", "--html", page,
+               "f32[256]")
     left_out = 'left out: 128, 256, 512, 1024: kernel "limited": a threadgroup of 128'
     check("sizes that do not fit", left_out in done.stdout and not done.stderr, done)
+    check_page(page, ["left out: 128, 256, 512, 1024: kernel &quot;limited&quot;"])
+    valued = folder / "valued.metal"
+    valued.write_text("constant uint2 n [[function_constant(3)]];\n"
+                      "kernel void valued(device uint *x) { x[0] = n.y; }")
+    done = run(INGOT, "profile", "--no-ceilings", "--html", page, valued, "valued", "--const", "n=7,8", "--threads",
+               "1", "u32[1]")
+    check("constants by name", "valued with n=7,8: a launch reads" in done.stdout, done)
+    check_page(page, ["with n=7,8, on cpu"])
     for words, status in [(["none", "--threads", "4"], 1), (["limited", "--bogus", "--threads", "4"], 2)]:
         for command in "profile", "bench":
             said = run(INGOT, command, limited, *words, status=status).stderr

@@ -69,6 +69,22 @@ static void test_round_trip(const void *bytes, size_t size) {
     ig_arena_free(&arena);
 }
 
+static bool is_spelled(const char *given, const char *expected) {
+    struct ig_text text = {0};
+    ig_archive_spell_constants(&sample, given, &text);
+    bool good = !strcmp(ig_text_string(&text), expected);
+    ig_text_free(&text);
+    return good;
+}
+
+static void test_spelled_constants(void) {
+    CHECK(is_spelled("", ""));
+    CHECK(is_spelled("0:01;7:0000803f000000400000404000000000", "flag=true, v=1,2,3"));
+    CHECK(is_spelled("0:00", "flag=false"));
+    CHECK(is_spelled("1:08000000;0:0100", "1:08000000, 0:0100")); /* not of this archive */
+    CHECK(is_spelled("what", "what") && is_spelled("0:", "0:") && is_spelled(";", ""));
+}
+
 /* Every proper prefix, in a block of exactly its size so that a sanitizer sees an overrun. */
 static void test_cut(const char *bytes, size_t size) {
     for (size_t cut = 0; cut < size; cut++) {
@@ -221,6 +237,7 @@ int main(void) {
     test_cut(bytes, size);
     test_changed(bytes, size);
     test_message(bytes, size);
+    test_spelled_constants();
     test_packed();
     test_nothing_packed();
     struct ig_archive nothing = {0};

@@ -143,11 +143,11 @@ static void test_files(void) {
     ig_text_free(&text);
     ig_profile_free(&profile);
     ig_profile_free(&again);
-    CHECK(reads("ingot-profile 1\n") && !reads("ingot-profile 2\n") && !reads(""));
-    CHECK(!reads("ingot-profile 1\nline\tf\t1\n") && !reads("ingot-profile 1\nwhat\n"));
-    CHECK(!reads("ingot-profile 1\nmove\t9\t1\t1\t1\n") &&
-          !reads("ingot-profile 1\nmove\t0\t-1\t1\t1\n"));
-    CHECK(!reads("ingot-profile 1\nmove\t0\t99999999999999999999\t1\t1\n"));
+    CHECK(reads("ingot-profile 2\n") && !reads("ingot-profile 1\n") && !reads(""));
+    CHECK(!reads("ingot-profile 2\nline\tf\t1\n") && !reads("ingot-profile 2\nwhat\n"));
+    CHECK(!reads("ingot-profile 2\nmove\t9\t1\t1\t1\n") &&
+          !reads("ingot-profile 2\nmove\t0\t-1\t1\t1\n"));
+    CHECK(!reads("ingot-profile 2\nmove\t0\t99999999999999999999\t1\t1\n"));
 }
 
 int main(void) {
