@@ -26,6 +26,8 @@ static const char *source =
     "kernel void nests(device float *out [[buffer(0)]], constant Nest &nest [[buffer(1)]]) {\n"
     "  out[0] = nest.table.values[0]; }\n"
     "kernel void unread(device uint *out [[buffer(0)]], constant long *never [[buffer(1)]]) { out[0] = 8; }\n"
+    "kernel void biased(device float *out [[buffer(0)]], device const float *bias [[buffer(1)]]) {\n"
+    "  out[0] = 1 + (bias != nullptr ? bias[0] : 0); }\n"
     "kernel void through(device const Table &table [[buffer(0)]], device float *out [[buffer(1)]],\n"
     "                    uint i [[thread_position_in_grid]]) { if (i < table.count) out[i] = table.values[i] + 1; }\n";
 
@@ -238,6 +240,41 @@ static void test_unread(void) {
     CHECK(*(uint32_t *)out.contents == 8);
 }
 
+/* A buffer that was left out is null to a kernel that asks; programs say so that there is no bias. */
+static void test_left_out(void) {
+    id<MTLBuffer> out = [device newBufferWithLength:16 options:0];
+    const float bias = 5;
+    for (int i = 0; i < 2; i++) {
+        run(^(id<MTLComputeCommandEncoder> encoder) {
+          [encoder setComputePipelineState:check_pipeline(device, library, @"biased")];
+          [encoder setBuffer:out offset:4 * i atIndex:0];
+          if (i) {
+              [encoder setBytes:&bias length:sizeof bias atIndex:1];
+          }
+          [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+        });
+    }
+    const float *x = out.contents;
+    CHECK(x[0] == 1 && x[1] == 6);
+}
+
+/* @finally runs, and the object goes on. */
+static void test_finally(void) {
+    int order = 0;
+    NSString *reason = nil;
+    @try {
+        @try {
+            [NSException raise:@"Mine" format:@"on its way"];
+        } @finally {
+            order = 1;
+        }
+        order = 2;
+    } @catch (NSException *exception) {
+        reason = exception.reason;
+    }
+    CHECK(order == 1 && [reason isEqual:@"on its way"]);
+}
+
 static void test_order_and_handlers(void) {
     id<MTLComputePipelineState> pipeline = check_pipeline(device, library, @"saxpy");
     id<MTLBuffer> y = [device newBufferWithLength:64 options:0];
@@ -307,13 +344,15 @@ int main(void) {
         CHECK([[[device architecture] name] hasPrefix:@"applegpu_g"]);
         queue = [device newCommandQueue];
         library = check_library(device, source);
-        CHECK([[library functionNames] count] == 9 && [library newFunctionWithName:@"none"] == nil);
+        CHECK([[library functionNames] count] == 10 && [library newFunctionWithName:@"none"] == nil);
         test_saxpy();
         test_constants();
         test_threadgroup_and_indirect();
         test_addresses();
         test_function_encoder();
         test_unread();
+        test_left_out();
+        test_finally();
         test_order_and_handlers();
         test_blits();
     }
