@@ -30,7 +30,8 @@ struct ig_argument {
     uint32_t scalar; /* ingot_scalar_type */
     uint32_t components;
     uint32_t is_reference, writable, active;
-    uint32_t unused; /* the code never reads it: it need not be bound */
+    uint32_t unused;   /* the code never reads it: it need not be bound */
+    uint32_t optional; /* the code asks whether it is null: not bound, it is */
 };
 
 struct ig_constant {

@@ -47,6 +47,7 @@ enum {
     IG_ARGUMENT_WRITABLE = 2,
     IG_ARGUMENT_ACTIVE = 4,
     IG_ARGUMENT_UNUSED = 8,
+    IG_ARGUMENT_OPTIONAL = 16,
 };
 
 #endif

@@ -175,6 +175,7 @@ static ingot_status read_arguments(struct reader *r, uint32_t count, struct ig_a
         g->writable = (flags & IG_ARGUMENT_WRITABLE) != 0;
         g->active = (flags & IG_ARGUMENT_ACTIVE) != 0;
         g->unused = (flags & IG_ARGUMENT_UNUSED) != 0;
+        g->optional = (flags & IG_ARGUMENT_OPTIONAL) != 0;
         g->type_size = get_u64(p + 40);
         g->type_align = get_u64(p + 48);
         bool known = (g->kind == INGOT_ARGUMENT_BUFFER || g->kind == INGOT_ARGUMENT_THREADGROUP) &&

@@ -145,7 +145,8 @@ static void put_arguments(struct writer *w, const struct ig_variant *v) {
         put_u32(w, (g->is_reference ? IG_ARGUMENT_REFERENCE : 0u) |
                        (g->writable ? IG_ARGUMENT_WRITABLE : 0u) |
                        (g->active ? IG_ARGUMENT_ACTIVE : 0u) |
-                       (g->unused ? IG_ARGUMENT_UNUSED : 0u));
+                       (g->unused ? IG_ARGUMENT_UNUSED : 0u) |
+                       (g->optional ? IG_ARGUMENT_OPTIONAL : 0u));
         put_u32(w, 0);
         put_u64(w, g->type_size);
         put_u64(w, g->type_align);

@@ -199,6 +199,10 @@ static bool is_absent(const ingot_arg *arg) {
     return !arg->buffer && !arg->bytes && !arg->size && !arg->offset;
 }
 
+static bool must_be_there(const struct ig_argument *argument) {
+    return !argument->unused && !argument->optional;
+}
+
 static const struct ig_argument *argument_at(const uint8_t *table, size_t table_size,
                                              const ingot_kernel *kernel, size_t index) {
     if (index >= table_size || !table[index]) {
@@ -238,7 +242,7 @@ static ingot_status check_arguments(const ingot_device *device, const ingot_disp
                            "kernel has no argument there; its highest index is %d",
                            kernel_name(desc), index, (int)kernel->buffer_end - 1);
         }
-        if (!argument->active || (absent && argument->unused)) {
+        if (!argument->active || (absent && !must_be_there(argument))) {
             continue;
         }
         if (absent) {
@@ -253,7 +257,7 @@ static ingot_status check_arguments(const ingot_device *device, const ingot_disp
     for (size_t index = desc->arg_count; index < kernel->buffer_end; index++) {
         const struct ig_argument *argument =
             argument_at(kernel->buffer_at, IG_MAX_BUFFER_INDEX, kernel, index);
-        if (argument && argument->active && !argument->unused) {
+        if (argument && argument->active && must_be_there(argument)) {
             return missing_argument(desc, argument, error);
         }
     }

@@ -34,6 +34,8 @@ static const char *source =
     "  uchar3 b = *(device uchar3 *)(bytes + 3 * i); half2 h = *(device half2 *)((device half *)(bytes + 96) + i);\n"
     "  out[i] = float4(v.xyz + float3(b), v.w + float(h.y));\n"
     "  *(device uchar2 *)(bytes + 128 + 2 * i + 1) = b.xy; }\n"
+    "kernel void biased(device float *out [[buffer(0)]], device const float *bias [[buffer(1)]]) {\n"
+    "  out[0] = 1 + (bias != nullptr ? bias[0] : 0); }\n"
     "kernel void through(device const Table &table [[buffer(0)]], device float *out [[buffer(1)]],\n"
     "                    uint i [[thread_position_in_grid]]) { if (i < table.count) out[i] = table.values[i] + 1; }\n";
 
@@ -283,6 +285,41 @@ static void test_loose_alignment(void) {
     CHECK(stored[128] == 0 && stored[129] == bytes[0] && stored[130] == bytes[1] && stored[143] == bytes[21]);
 }
 
+/* A buffer that was left out is null to a kernel that asks; programs say so that there is no bias. */
+static void test_left_out(void) {
+    id<MTLBuffer> out = [device newBufferWithLength:16 options:0];
+    const float bias = 5;
+    for (int i = 0; i < 2; i++) {
+        run(^(id<MTLComputeCommandEncoder> encoder) {
+          [encoder setComputePipelineState:check_pipeline(device, library, @"biased")];
+          [encoder setBuffer:out offset:4 * i atIndex:0];
+          if (i) {
+              [encoder setBytes:&bias length:sizeof bias atIndex:1];
+          }
+          [encoder dispatchThreads:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(1, 1, 1)];
+        });
+    }
+    const float *x = out.contents;
+    CHECK(x[0] == 1 && x[1] == 6);
+}
+
+/* @finally runs, and the object goes on. */
+static void test_finally(void) {
+    int order = 0;
+    NSString *reason = nil;
+    @try {
+        @try {
+            [NSException raise:@"Mine" format:@"on its way"];
+        } @finally {
+            order = 1;
+        }
+        order = 2;
+    } @catch (NSException *exception) {
+        reason = exception.reason;
+    }
+    CHECK(order == 1 && [reason isEqual:@"on its way"]);
+}
+
 static void test_order_and_handlers(void) {
     id<MTLComputePipelineState> pipeline = check_pipeline(device, library, @"saxpy");
     id<MTLBuffer> y = [device newBufferWithLength:64 options:0];
@@ -352,7 +389,7 @@ int main(void) {
         CHECK([[[device architecture] name] hasPrefix:@"applegpu_g"]);
         queue = [device newCommandQueue];
         library = check_library(device, source);
-        CHECK([[library functionNames] count] == 10 && [library newFunctionWithName:@"none"] == nil);
+        CHECK([[library functionNames] count] == 11 && [library newFunctionWithName:@"none"] == nil);
         test_saxpy();
         test_constants();
         test_threadgroup_and_indirect();
@@ -360,6 +397,8 @@ int main(void) {
         test_function_encoder();
         test_unread();
         test_loose_alignment();
+        test_left_out();
+        test_finally();
         test_order_and_handlers();
         test_blits();
     }

@@ -1,5 +1,6 @@
 /* Objective-C++ and plain message sends, as metal-cpp makes them; C++ exceptions through frames of Objective-C. */
 #import "check.h"
+#import <simd/simd.h>
 #include <objc/message.h>
 #include <objc/runtime.h>
 #include <stdexcept>
@@ -135,9 +136,23 @@ static void test_exceptions() {
     CHECK(text == "all");
 }
 
+/* The types that kernels and programs share. */
+static void test_simd() {
+    simd_float3 a = simd_make_float3(1, 2, 3), b = {4, 5, 6};
+    simd::float4x4 moved = matrix_identity_float4x4;
+    moved.columns[3] = simd_make_float4(simd_make_float3(10, 20, 30), 1);
+    simd::float4 point = moved * simd_make_float4(a, 1);
+    CHECK(point.x == 11 && point.y == 22 && point.z == 33 && point.w == 1);
+    CHECK(simd_dot(a, b) == 32 && simd::cross(a, b).y == 6 && simd_length(simd_make_float2(3, 4)) == 5);
+    CHECK(sizeof(simd_float3) == 16 && sizeof(matrix_float3x3) == 48 && alignof(simd_packed_float2) == 4);
+    CHECK(simd_clamp(simd_int2{-7, 9}, simd_int2{0, 0}, simd_int2{5, 5}).y == 5);
+    CHECK(simd_transpose(moved).columns[0].w == 10);
+}
+
 int main() {
     @autoreleasepool {
         test_exceptions();
+        test_simd();
         Holder *holder = [Holder new];
         holder->numbers.assign(100, 7);
         int base = 5;

@@ -3,6 +3,7 @@
  * Errors of kernels are errors of their command buffer alone. Without ARC.
  */
 #import "check.h"
+#include <pthread.h>
 
 static const char *source =
     "#include <metal_stdlib>\n"
@@ -111,6 +112,81 @@ static void test_heaps_and_structs(void) {
     THROWS([device sampleTimestamps:&now gpuTimestamp:NULL], "a timestamp has no place");
 }
 
+/* Sizes that wrap around, objects of another kind, handlers that are nil. */
+static void test_sizes_and_kinds(void) {
+    id<MTLCommandBuffer> buffer = [queue commandBuffer];
+    id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+    [encoder setComputePipelineState:mark];
+    /* whose product is 512 in 64 bits */
+    THROWS([encoder dispatchThreadgroups:MTLSizeMake(1, 1, 1) threadsPerThreadgroup:MTLSizeMake(391299928, 261448, 180312)],
+           "a threadgroup of 391299928 × 261448 × 180312 threads");
+    [encoder endEncoding];
+    MTLArgumentDescriptor *argument = [MTLArgumentDescriptor argumentDescriptor];
+    [argument setDataType:MTLDataTypePointer];
+    [argument setArrayLength:(NSUInteger)1 << 61];
+    THROWS([device newArgumentEncoderWithArguments:[NSArray arrayWithObject:argument]],
+           "-[MTLDevice newArgumentEncoderWithArguments:]: index 0: arrays of 2305843009213693952");
+    [argument setArrayLength:2];
+    id<MTLArgumentEncoder> arguments = [device newArgumentEncoderWithArguments:[NSArray arrayWithObject:argument]];
+    THROWS([arguments setArgumentBuffer:data startOffset:0 arrayElement:(NSUInteger)1 << 60],
+           "-[MTLArgumentEncoder setArgumentBuffer:startOffset:arrayElement:]: element 1152921504606846976");
+    [arguments release];
+    MTLCounterSampleBufferDescriptor *samples = [[[MTLCounterSampleBufferDescriptor alloc] init] autorelease];
+    [samples setCounterSet:[[device counterSets] objectAtIndex:0]];
+    [samples setSampleCount:(NSUInteger)1 << 61];
+    NSError *error = nil;
+    CHECK([device newCounterSampleBufferWithDescriptor:samples error:&error] == nil && error != nil);
+    MTLComputePassDescriptor *pass = [MTLComputePassDescriptor computePassDescriptor];
+    [[[pass sampleBufferAttachments] objectAtIndexedSubscript:0] setSampleBuffer:(id)data];
+    THROWS([buffer computeCommandEncoderWithDescriptor:pass], "a counter sample buffer is needed, not IngotBuffer");
+    THROWS([device newBufferWithBytesNoCopy:(void *)16384 length:65536 options:0 deallocator:nil],
+           "65536 bytes at 0x4000 are not memory of the program");
+    THROWS([device newLibraryWithSource:@"" options:nil completionHandler:nil],
+           "-[MTLDevice newLibraryWithSource:options:completionHandler:]: the handler is nil");
+    THROWS([device newComputePipelineStateWithFunction:nil
+                                     completionHandler:^(id<MTLComputePipelineState> made, NSError *why) {
+                                       CHECK(made || why);
+                                     }],
+           "-[MTLDevice newComputePipelineStateWithFunction:completionHandler:]: a function is needed, not nil");
+    THROWS([[MTLSharedEventListener alloc] initWithDispatchQueue:NULL], "the queue is NULL");
+}
+
+/* Threads that race on one command buffer get exceptions, or commands in some order. */
+static void *race(void *context) {
+    id<MTLCommandBuffer> buffer = context;
+    @autoreleasepool {
+        for (int i = 0; i < 300; i++) {
+            @try {
+                id<MTLComputeCommandEncoder> encoder = [buffer computeCommandEncoder];
+                [encoder setComputePipelineState:mark];
+                [encoder setBytes:&i length:sizeof i atIndex:1];
+                [encoder setBuffer:data offset:0 atIndex:0];
+                [encoder dispatchThreads:MTLSizeMake(32, 1, 1) threadsPerThreadgroup:MTLSizeMake(32, 1, 1)];
+                [encoder endEncoding];
+            } @catch (NSException *expected) {
+                continue;
+            }
+        }
+    }
+    return NULL;
+}
+
+static void test_races(void) {
+    id<MTLCommandBuffer> buffer = [[queue commandBuffer] retain];
+    pthread_t threads[3];
+    memset([data contents], 0, 128);
+    for (int i = 0; i < 3; i++) {
+        pthread_create(&threads[i], NULL, race, buffer);
+    }
+    for (int i = 0; i < 3; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    [buffer commit];
+    [buffer waitUntilCompleted];
+    CHECK([buffer status] == MTLCommandBufferStatusCompleted && ((uint32_t *)[data contents])[31] == 32);
+    [buffer release];
+}
+
 /* Where there is a GPU, real or simulated, there are two devices: the card and the CPU. */
 static void test_other_device(void) {
     NSArray *all = MTLCopyAllDevices();
@@ -198,6 +274,8 @@ int main(int count, char **arguments) {
     test_devices();
     test_encoders();
     test_heaps_and_structs();
+    test_sizes_and_kinds();
+    test_races();
     test_other_device();
     /* a wild address ends a card's context, and ASan takes the fault for its own */
     test_errors(count > 1 && !strcmp(arguments[1], "faults"));

@@ -57,6 +57,11 @@ has included '^\. include/by.h$'
 "$bin/ingot-xcrun" --show-sdk-version >version
 has version '^[0-9.]*$'
 [ -f "$("$bin/ingot-xcrun" --show-sdk-path)/Metal/Metal.h" ] || { echo "no Metal.h below the SDK's path" && exit 1; }
+# What --find names is the tool itself.
+"$("$bin/ingot-xcrun" --sdk macosx --find metal)" -c b.metal -o found.air
+"$("$bin/ingot-xcrun" -find metallib)" found.air -o found.metallib
+"$bin/ingot" inspect found.metallib >inspected
+has inspected 'kernel second'
 if "$bin/ingot-xcrun" swiftc 2>refused; then echo "swiftc was not refused" && exit 1; fi
 has refused '"swiftc" is not known'
 if "$bin/ingot-cc" b.c -framework Accelerate 2>refused; then echo "Accelerate was not refused" && exit 1; fi

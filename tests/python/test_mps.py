@@ -60,6 +60,53 @@ def test_which_extensions_are_in_objective_cxx(sources, flags, expected):
     assert extensions._has_objective_cxx(sources, *flags) is expected
 
 
+def test_setup_files_of_macs(tmp_path):
+    """With setuptools' own build_ext, a clang++ of its own choice, and an extension for darwin alone."""
+    try:
+        bridge.compiler()
+    except RuntimeError as error:
+        pytest.skip(str(error))
+    (tmp_path / "small.mm").write_text("""
+        #include <Python.h>
+        #import <Foundation/Foundation.h>
+        static PyModuleDef module = {PyModuleDef_HEAD_INIT, "small", nullptr, -1, nullptr};
+        PyMODINIT_FUNC PyInit_small() {
+            PyObject *made = PyModule_Create(&module);
+            PyModule_AddIntConstant(made, "length", [@"four" length]);
+            return made;
+        }""")
+    (tmp_path / "asked.py").write_text("import sys\nplatform = sys.platform\n")
+    (tmp_path / "setup.py").write_text("""
+import platform, sys
+import asked
+from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
+import torch.utils.cpp_extension
+
+assert asked.platform == "linux" and (platform.system(), platform.machine()) == ("Darwin", "arm64")
+
+class Build(build_ext):
+    def build_extension(self, extension):
+        self.compiler.src_extensions.append(".mm")
+        compile = self.compiler._compile
+
+        def compile_by_clang(*arguments):
+            self.compiler.compiler_so = ["clang++", *self.compiler.compiler_so[1:]]
+            return compile(*arguments)
+
+        self.compiler._compile = compile_by_clang
+        super().build_extension(extension)
+
+found = [Extension("small", ["small.mm"], extra_link_args=["-framework", "Foundation"])]
+setup(name="small", cmdclass={"build_ext": Build}, ext_modules=found if sys.platform == "darwin" else [])
+""")
+    for words in (["--mac", "setup.py", "build_ext", "--inplace"], ["-m", "ask"]):
+        (tmp_path / "ask.py").write_text("import small\nassert small.length == 4\n")
+        done = subprocess.run([sys.executable, "-m", "ingot.mps", *words], cwd=tmp_path, env=ENVIRONMENT, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=600)
+        assert done.returncode == 0, done.stdout
+
+
 def test_commands_of_the_guide_to_extensions(tmp_path):
     try:
         bridge.compiler()

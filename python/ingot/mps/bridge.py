@@ -20,6 +20,7 @@ from ingot import _C
 _SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "extension")
 LIBRARY = "libingot-torch.so"
 _COMMAND = "ingot-torch-c++"
+_CLANG = "clang"  # a folder for PATH, where the command has the name that setup.py files of Macs call
 
 _WRAPPER = """#!/bin/sh
 # ingot-c++ for extensions of PyTorch: what links is linked with the bridge, in front of PyTorch's libraries.
@@ -60,7 +61,7 @@ def _flags() -> list[str]:
 
 
 def _key(command: list[str]) -> str:
-    digest = hashlib.sha256("\0".join([*command, torch.__version__, _C.version, _WRAPPER]).encode())
+    digest = hashlib.sha256("\0".join([*command, torch.__version__, _C.version, _WRAPPER, _CLANG]).encode())
     for name in sorted(os.listdir(_SOURCES)):
         with open(os.path.join(_SOURCES, name), "rb") as file:
             digest.update(name.encode() + b"\0" + file.read())
@@ -87,6 +88,8 @@ def _build(folder: str, command: list[str]) -> None:
             file.write(_WRAPPER.format(compiler=shlex.quote(command[0]), folder=shlex.quote(folder),
                                        defines="-DFMT_HEADER_ONLY=1"))
         os.chmod(wrapper, 0o755)
+        os.mkdir(os.path.join(made, _CLANG))
+        os.symlink(os.path.join("..", _COMMAND), os.path.join(made, _CLANG, "clang++"))
         os.chmod(made, 0o755)
         try:
             os.rename(made, folder)
@@ -105,3 +108,8 @@ def command() -> str:
     if not os.access(path, os.X_OK):
         _build(folder, run)
     return path
+
+
+def clang_folder() -> str:
+    """A folder whose `clang++` is the command."""
+    return os.path.join(os.path.dirname(command()), _CLANG)

@@ -1,11 +1,13 @@
 """torch.utils.cpp_extension, for sources in Objective-C++: they are compiled and linked by the bridge's command.
 
-Extensions in C++ alone are built as ever. The module is changed when it is imported, or at once if it was.
+Extensions in C++ alone are built as ever. The module is changed when it is imported, or at once if it was; with it
+setuptools' own build_ext, which setup.py files of Macs teach to take `.mm` files.
 """
 from __future__ import annotations
 
 import importlib.abc
 import importlib.machinery
+import os
 import sys
 from contextlib import contextmanager
 from typing import Any, Callable, Iterator
@@ -55,21 +57,35 @@ def _for_sources(module: Any, function: Callable) -> Callable:
 _EXECUTABLES = ("compiler", "compiler_so", "compiler_cxx", "compiler_so_cxx", "linker_so", "linker_so_cxx")
 
 
-def _build_extension(self: Any, extension: Any) -> None:
-    """BuildExtension.build_extension, of setup.py."""
-    if not _has_objective_cxx(extension.sources, extension.extra_compile_args, extension.extra_link_args):
-        _next_build_extension(self, extension)
-        return
+@contextmanager
+def _compilers_of(compiler: Any) -> Iterator[None]:
+    """The bridge's command in place of the compiler's programs, and of a `clang++` that setup.py names itself."""
     command = bridge.command()
-    kept = {name: getattr(self.compiler, name) for name in _EXECUTABLES if hasattr(self.compiler, name)}
+    kept = {name: getattr(compiler, name) for name in _EXECUTABLES if hasattr(compiler, name)}
+    path = os.environ.get("PATH", os.defpath)
     try:
         for name, words in kept.items():
-            setattr(self.compiler, name, [command, *_arguments(words)])
+            setattr(compiler, name, [command, *_arguments(words)])
+        os.environ["PATH"] = bridge.clang_folder() + os.pathsep + path
         with _compiled_by_bridge(sys.modules[_MODULE]):
-            _next_build_extension(self, extension)
+            yield
     finally:
+        os.environ["PATH"] = path
         for name, words in kept.items():
-            setattr(self.compiler, name, words)
+            setattr(compiler, name, words)
+
+
+def _for_build_ext(build_extension: Callable) -> Callable:
+    """setuptools' build_ext.build_extension, to which BuildExtension comes too."""
+
+    def call(self: Any, extension: Any) -> None:
+        if not _has_objective_cxx(extension.sources, extension.extra_compile_args, extension.extra_link_args):
+            build_extension(self, extension)
+            return
+        with _compilers_of(self.compiler):
+            build_extension(self, extension)
+
+    return call
 
 
 def _arguments(words: list[str]) -> list[str]:
@@ -78,14 +94,10 @@ def _arguments(words: list[str]) -> list[str]:
     return list(words[first:])
 
 
-def _next_build_extension(command: Any, extension: Any) -> None:
-    super(sys.modules[_MODULE].BuildExtension, command).build_extension(extension)
-
-
 def _change(module: Any, replace: Callable[[Any, str, Any], None]) -> None:
     for name in ("_write_ninja_file_and_build_library", "_write_ninja_file_and_compile_objects"):
         replace(module, name, _for_sources(module, getattr(module, name)))
-    replace(module.BuildExtension, "build_extension", _build_extension)
+    replace(module.build_ext, "build_extension", _for_build_ext(module.build_ext.build_extension))
 
 
 class _WhenImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):

@@ -283,6 +283,27 @@ static bool is_unused(LLVMValueRef kernel, uint64_t ordinal) {
     return true;
 }
 
+static bool is_null_test(LLVMValueRef in) {
+    return LLVMIsAICmpInst(in) && (LLVMIsAConstantPointerNull(LLVMGetOperand(in, 0)) ||
+                                   LLVMIsAConstantPointerNull(LLVMGetOperand(in, 1)));
+}
+
+/* Metal's programs leave a buffer out that the kernel then finds to be null. */
+static bool is_compared_with_null(LLVMValueRef kernel, uint64_t ordinal) {
+    igi_each_instruction(in, kernel) {
+        if (!is_buffer(in) || !LLVMIsAConstantInt(LLVMGetOperand(in, 0)) ||
+            operand(in, ORDINAL) != ordinal) {
+            continue;
+        }
+        igi_each_use(use, in) {
+            if (is_null_test(LLVMGetUser(use))) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
 ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const struct igc_job *job,
                          struct igc_reflection *reflection, struct ig_error *error) {
     struct igc_reflection *r = reflection;
@@ -302,6 +323,7 @@ ingot_status igc_reflect(struct ig_arena *arena, LLVMValueRef kernel, const stru
     for (uint32_t i = 0; !status && i < count; i++) {
         status = read_argument(arena, found[i].call, kernel_name, &r->arguments[i], error);
         r->arguments[i].unused = is_unused(kernel, found[i].ordinal);
+        r->arguments[i].optional = is_compared_with_null(kernel, found[i].ordinal);
         LLVMInstructionEraseFromParent(found[i].call);
     }
     r->argument_count = count;

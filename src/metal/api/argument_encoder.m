@@ -24,6 +24,8 @@
 }
 @end
 
+enum { MAX_LENGTH = 1 << 30 }; /* of what the descriptors say, in bytes; so sums of them stay small */
+
 struct member {
     NSUInteger index, count, size, offset;
     BOOL isPointer;
@@ -86,7 +88,12 @@ static NSUInteger size_of(MTLDataType type) {
     targetOffset = offset;
 }
 - (void)setArgumentBuffer:(id<MTLBuffer>)buffer startOffset:(NSUInteger)start arrayElement:(NSUInteger)element {
-    [self setArgumentBuffer:buffer offset:start + element * length];
+    NSUInteger offset;
+    if (__builtin_mul_overflow(element, length, &offset) || __builtin_add_overflow(offset, start, &offset)) {
+        IM_RAISE(self, @"element %lu of %lu bytes each passes the end of any buffer", (unsigned long)element,
+                 (unsigned long)length);
+    }
+    [self setArgumentBuffer:buffer offset:offset];
 }
 - (char *)placeOf:(NSUInteger)index isPointer:(BOOL)isPointer for:(SEL)selector {
     if (!target) {
@@ -148,6 +155,10 @@ id im_new_argument_encoder(IngotDevice *device, NSArray *arguments) {
         member->count = [descriptor arrayLength] ? [descriptor arrayLength] : 1;
         member->size = size;
         member->isPointer = [descriptor dataType] == MTLDataTypePointer;
+        if (alignment > MAX_LENGTH || member->count > MAX_LENGTH / size || encoder->length > MAX_LENGTH) {
+            im_raise(device, selector, @"index %lu: arrays of %lu and an alignment of %lu make more than %d bytes",
+                     (unsigned long)member->index, (unsigned long)member->count, (unsigned long)alignment, MAX_LENGTH);
+        }
         member->offset = (encoder->length + alignment - 1) / alignment * alignment;
         encoder->length = member->offset + member->count * size;
         encoder->alignment = alignment > encoder->alignment ? alignment : encoder->alignment;

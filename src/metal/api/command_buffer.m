@@ -202,20 +202,25 @@ static MTLCommandBufferError error_code(ingot_status status) {
     }
 }
 
-static void call_handlers(NSArray *handlers, IngotCommandBuffer *buffer) {
+/* What a handler throws has nobody to catch it, and ends the program, as on a Mac; it is told where it came from. */
+static void call_handlers(NSArray *handlers, IngotCommandBuffer *buffer, SEL selector) {
     @autoreleasepool {
         for (MTLCommandBufferHandler handler in handlers) {
-            handler((id<MTLCommandBuffer>)buffer);
+            @try {
+                handler((id<MTLCommandBuffer>)buffer);
+            } @catch (NSException *thrown) {
+                im_raise(buffer, selector, @"the block threw %@: %@", [thrown name], [thrown reason]);
+            }
         }
     }
 }
 
 static void scheduled(struct im_work *work) {
-    call_handlers(buffer_of(work)->scheduledHandlers, buffer_of(work));
+    call_handlers(buffer_of(work)->scheduledHandlers, buffer_of(work), @selector(addScheduledHandler:));
 }
 
 static void completed(struct im_work *work) {
-    call_handlers(buffer_of(work)->completedHandlers, buffer_of(work));
+    call_handlers(buffer_of(work)->completedHandlers, buffer_of(work), @selector(addCompletedHandler:));
 }
 
 static void released(struct im_work *work) {
@@ -231,6 +236,11 @@ static void released(struct im_work *work) {
 @implementation IngotCommandBuffer
 - (instancetype)initWithQueue:(IngotCommandQueue *)queue descriptor:(MTLCommandBufferDescriptor *)descriptor {
     if ((self = [super init])) {
+        pthread_mutexattr_t recursive;
+        pthread_mutexattr_init(&recursive);
+        pthread_mutexattr_settype(&recursive, PTHREAD_MUTEX_RECURSIVE);
+        pthread_mutex_init(&lock, &recursive);
+        pthread_mutexattr_destroy(&recursive);
         owner = [queue retain];
         work.queue = queue->queue;
         work.scheduled = scheduled;
@@ -253,6 +263,7 @@ static void released(struct im_work *work) {
     [failure release];
     [logState release];
     [owner release];
+    pthread_mutex_destroy(&lock);
     [super dealloc];
 }
 - (id<MTLDevice>)device {
@@ -288,10 +299,12 @@ static void released(struct im_work *work) {
 }
 
 - (BOOL)ingotHasWork {
+    IM_ENTER(self);
     return encoder || hasLostEncoder || work.commands.first || scheduledHandlers || completedHandlers;
 }
 
 - (void)enqueue {
+    IM_ENTER(self);
     [self needOpen:_cmd];
     [self retain];
     if (!im_work_enqueue(&work)) {
@@ -299,16 +312,25 @@ static void released(struct im_work *work) {
         IM_RAISE(self, @"the command buffer was enqueued before");
     }
 }
-- (void)commit {
-    [self needNoEncoder:_cmd];
+- (void)commitOnce {
+    IM_ENTER(self);
+    [self needNoEncoder:@selector(commit)];
     if (hasLostEncoder) {
-        IM_RAISE(self, @"an encoder of the command buffer was released without endEncoding");
+        im_raise(self, @selector(commit), @"an encoder of the command buffer was released without endEncoding");
     }
     if (atomic_load(&work.state) == IM_NOT_ENQUEUED) {
         [self retain]; /* until `released` */
     }
     work.has_listeners = scheduledHandlers || completedHandlers;
     im_work_commit(&work);
+}
+- (void)commit {
+    [self retain]; /* it may be done, and released, before the lock is given back */
+    @try {
+        [self commitOnce];
+    } @finally {
+        [self release];
+    }
 }
 - (void)addScheduledHandler:(MTLCommandBufferHandler)block {
     [self add:block to:&scheduledHandlers for:_cmd];
@@ -317,6 +339,7 @@ static void released(struct im_work *work) {
     [self add:block to:&completedHandlers for:_cmd];
 }
 - (void)add:(MTLCommandBufferHandler)block to:(NSMutableArray **)handlers for:(SEL)selector {
+    IM_ENTER(self);
     [self needOpen:selector];
     if (!block) {
         im_raise(self, selector, @"the block is nil");
@@ -399,6 +422,7 @@ static void released(struct im_work *work) {
 /* ---- encoders ---- */
 
 - (id)open:(Class)class for:(SEL)selector {
+    IM_ENTER(self);
     [self needNoEncoder:selector];
     IngotEncoder *opened = [[class alloc] initWithCommandBuffer:self];
     encoder = opened;
@@ -427,6 +451,7 @@ static void released(struct im_work *work) {
     return opened;
 }
 - (void)event:(id)object value:(uint64_t)value isSignal:(BOOL)isSignal for:(SEL)selector {
+    IM_ENTER(self);
     [self needNoEncoder:selector];
     if (![object isKindOfClass:[IngotEvent class]]) {
         im_raise(self, selector, @"an event is needed, not %@", object ? (id)[object class] : @"nil");

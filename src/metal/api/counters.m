@@ -185,11 +185,15 @@ static void sample(IngotEncoder *self, SEL selector, IngotCounterSampleBuffer *b
 
 @implementation IngotEncoder (Counters)
 - (void)sampleInto:(MTLComputePassSampleBufferAttachmentDescriptorArray *)attachments for:(SEL)selector {
+    IM_ENTER(commandBuffer);
     for (NSUInteger i = 0; i < IM_ATTACHMENTS; i++) {
         MTLComputePassSampleBufferAttachmentDescriptor *one = [attachments setAt:i];
         IngotCounterSampleBuffer *buffer = (IngotCounterSampleBuffer *)[one sampleBuffer];
         if (!one) {
             continue;
+        }
+        if (![(id)buffer isKindOfClass:[IngotCounterSampleBuffer class]]) {
+            im_raise(self, selector, @"a counter sample buffer is needed, not %@", [(id)buffer class]);
         }
         if (buffer->owner != commandBuffer->owner->owner) {
             im_raise(self, selector, @"the sample buffer belongs to device \"%s\", the encoder to device \"%s\"",
@@ -223,6 +227,7 @@ static void sample(IngotEncoder *self, SEL selector, IngotCounterSampleBuffer *b
                 inRange:(NSRange)range
       destinationBuffer:(id<MTLBuffer>)destination
       destinationOffset:(NSUInteger)offset {
+    IM_ENTER(commandBuffer);
     [self needOpen:_cmd];
     if (![(id)object isKindOfClass:[IngotCounterSampleBuffer class]]) {
         IM_RAISE(self, @"a counter sample buffer is needed, not %@", object ? (id)[(id)object class] : @"nil");

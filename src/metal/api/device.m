@@ -5,6 +5,7 @@
  */
 #import "metal/api/objects.h"
 
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { APPLE_FIRST = MTLGPUFamilyApple1, DEFAULT_FAMILY = 9, FIRST_FAMILY = 7, LAST_FAMILY = 9 };
@@ -300,6 +301,16 @@ static void give_memory_back(void *context) {
     free(lent);
 }
 
+/* Is all of it mapped, but for what a length that was rounded up to a Mac's pages has too much? */
+static BOOL is_memory(const void *pointer, NSUInteger length) {
+    enum { PAGE = 16 << 10 };
+    const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, start = (uintptr_t)pointer & ~mask;
+    const NSUInteger sure = length > PAGE ? length - PAGE : 1;
+    uintptr_t end;
+    return !__builtin_add_overflow((uintptr_t)pointer, length, &end) &&
+           msync((void *)start, (uintptr_t)pointer - start + sure, MS_ASYNC) == 0;
+}
+
 - (id)newBufferWithBytesNoCopy:(void *)pointer
                         length:(NSUInteger)length
                        options:(MTLResourceOptions)options
@@ -309,6 +320,9 @@ static void give_memory_back(void *context) {
     }
     if (!check_length(self, _cmd, length)) {
         return nil;
+    }
+    if (!is_memory(pointer, length)) {
+        IM_RAISE(self, @"%lu bytes at %p are not memory of the program", (unsigned long)length, pointer);
     }
     struct lent_memory *lent = NULL;
     if (deallocator) {
@@ -385,9 +399,20 @@ static id library_or_error(IngotDevice *self, ingot_status status, ingot_library
     free(defines);
     return result;
 }
+/* Throws what the call without a handler would: on the thread of a handler nobody could catch it. */
+static void need_handler(IngotDevice *self, SEL selector, id handler) {
+    if (!handler) {
+        im_raise(self, selector, @"the handler is nil");
+    }
+}
+
 - (void)newLibraryWithSource:(NSString *)source
                      options:(MTLCompileOptions *)options
            completionHandler:(MTLNewLibraryCompletionHandler)handler {
+    need_handler(self, _cmd, handler);
+    if (!source) {
+        IM_RAISE(self, @"the source is nil");
+    }
     dispatch_async(dispatch_get_global_queue(QOS_CLASS_DEFAULT, 0), ^{
       @autoreleasepool {
           NSError *error = nil;
@@ -525,18 +550,30 @@ static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSA
     return kernel;
 }
 
+static void check_function(IngotDevice *self, SEL selector, id object) {
+    if (![object isKindOfClass:[IngotFunction class]]) {
+        im_raise(self, selector, @"a function is needed, not %@", object ? (id)[object class] : @"nil");
+    }
+    IngotFunction *function = object;
+    if (function->library->owner != self) {
+        im_raise(self, selector, @"function %@ belongs to device \"%s\", not to \"%s\"", function->shownName,
+                 function->library->owner->info.name, self->info.name);
+    }
+}
+static void check_descriptor(IngotDevice *self, SEL selector, MTLComputePipelineDescriptor *descriptor) {
+    MTLLinkedFunctions *linked = [descriptor linkedFunctions];
+    if ([[linked functions] count] || [[linked privateFunctions] count] || [[linked binaryFunctions] count]) {
+        im_raise(self, selector, @"linked functions are not there: ingot has no function pointers");
+    }
+    check_function(self, selector, [descriptor computeFunction]);
+}
+
 - (IngotPipeline *)pipeline:(IngotFunction *)function
                    archives:(NSArray *)archives
                     options:(MTLPipelineOption)options
                       error:(NSError **)error
                         for:(SEL)selector NS_RETURNS_RETAINED {
-    if (![function isKindOfClass:[IngotFunction class]]) {
-        im_raise(self, selector, @"a function is needed, not %@", function ? (id)[function class] : @"nil");
-    }
-    if (function->library->owner != self) {
-        im_raise(self, selector, @"function %@ belongs to device \"%s\", not to \"%s\"", function->shownName,
-                 function->library->owner->info.name, info.name);
-    }
+    check_function(self, selector, function);
     if (error) {
         *error = nil;
     }
@@ -566,10 +603,7 @@ static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSA
                                     options:(MTLPipelineOption)options
                                  reflection:(MTLComputePipelineReflection **)reflection
                                       error:(NSError **)error {
-    MTLLinkedFunctions *linked = [descriptor linkedFunctions];
-    if ([[linked functions] count] || [[linked privateFunctions] count] || [[linked binaryFunctions] count]) {
-        IM_RAISE(self, @"linked functions are not there: ingot has no function pointers");
-    }
+    check_descriptor(self, _cmd, descriptor);
     IngotPipeline *pipeline = [self pipeline:(IngotFunction *)[descriptor computeFunction]
                                     archives:[descriptor binaryArchives]
                                      options:options
@@ -588,6 +622,8 @@ static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSA
 }
 - (void)newComputePipelineStateWithFunction:(id<MTLFunction>)function
                           completionHandler:(MTLNewComputePipelineStateCompletionHandler)handler {
+    need_handler(self, _cmd, handler);
+    check_function(self, _cmd, function);
     dispatch_async(dispatch_get_global_queue(QOS_CLASS_DEFAULT, 0), ^{
       @autoreleasepool {
           NSError *error = nil;
@@ -599,6 +635,8 @@ static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSA
 - (void)newComputePipelineStateWithFunction:(id<MTLFunction>)function
                                     options:(MTLPipelineOption)options
                           completionHandler:(MTLNewComputePipelineStateWithReflectionCompletionHandler)handler {
+    need_handler(self, _cmd, handler);
+    check_function(self, _cmd, function);
     dispatch_async(dispatch_get_global_queue(QOS_CLASS_DEFAULT, 0), ^{
       @autoreleasepool {
           NSError *error = nil;
@@ -614,6 +652,8 @@ static ingot_kernel *make_kernel(IngotDevice *self, IngotFunction *function, NSA
 - (void)newComputePipelineStateWithDescriptor:(MTLComputePipelineDescriptor *)descriptor
                                       options:(MTLPipelineOption)options
                             completionHandler:(MTLNewComputePipelineStateWithReflectionCompletionHandler)handler {
+    need_handler(self, _cmd, handler);
+    check_descriptor(self, _cmd, descriptor);
     dispatch_async(dispatch_get_global_queue(QOS_CLASS_DEFAULT, 0), ^{
       @autoreleasepool {
           NSError *error = nil;

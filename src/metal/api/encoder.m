@@ -18,6 +18,7 @@ enum { MAX_BYTES = 4096 };
 }
 - (void)dealloc {
     if (!hasEnded) {
+        IM_ENTER(commandBuffer);
         commandBuffer->hasLostEncoder = YES; /* its commit throws */
         commandBuffer->encoder = nil;
     }
@@ -36,6 +37,7 @@ enum { MAX_BYTES = 4096 };
     }
 }
 - (void)endEncoding {
+    IM_ENTER(commandBuffer);
     [self needOpen:_cmd];
     [self sampleEnd:_cmd];
     hasEnded = YES;
@@ -95,6 +97,7 @@ static struct im_binding *binding_at(IngotComputeEncoder *self, SEL selector, NS
 }
 
 static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUInteger offset, NSUInteger index) {
+    IM_ENTER(self->commandBuffer);
     struct im_binding *binding = binding_at(self, selector, index);
     ingot_buffer *buffer = NULL;
     if (object) {
@@ -113,6 +116,7 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
 }
 
 - (void)setComputePipelineState:(id<MTLComputePipelineState>)state {
+    IM_ENTER(commandBuffer);
     [self needOpen:_cmd];
     IngotPipeline *given = im_check_pipeline(self, _cmd, state, commandBuffer->owner->owner);
     [given retain];
@@ -120,6 +124,7 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
     pipeline = given;
 }
 - (void)setBytes:(const void *)bytes length:(NSUInteger)length atIndex:(NSUInteger)index {
+    IM_ENTER(commandBuffer);
     struct im_binding *binding = binding_at(self, _cmd, index);
     static const uint64_t nothing[2];
     if (length == 0) { /* an empty array, which the kernel does not read */
@@ -147,6 +152,7 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
     bind_buffer(self, _cmd, buffer, offset, index);
 }
 - (void)setBufferOffset:(NSUInteger)offset atIndex:(NSUInteger)index {
+    IM_ENTER(commandBuffer);
     struct im_binding *binding = binding_at(self, _cmd, index);
     if (!binding->buffer) {
         IM_RAISE(self, @"there is no buffer at index %lu", (unsigned long)index);
@@ -166,6 +172,7 @@ static void bind_buffer(IngotComputeEncoder *self, SEL selector, id object, NSUI
     }
 }
 - (void)setThreadgroupMemoryLength:(NSUInteger)length atIndex:(NSUInteger)index {
+    IM_ENTER(commandBuffer);
     [self needOpen:_cmd];
     if (index >= IM_THREADGROUP_BUFFERS || length > UINT32_MAX) {
         IM_RAISE(self, @"%lu bytes at index %lu: indices are below %d", (unsigned long)length, (unsigned long)index,
@@ -186,6 +193,7 @@ static void take_size(IngotComputeEncoder *self, SEL selector, MTLSize size, uin
 
 void im_encode_dispatch(IngotComputeEncoder *self, SEL selector, IngotPipeline *pipeline,
                         struct im_dispatch *dispatch, MTLSize grid, MTLSize group) {
+    IM_ENTER(self->commandBuffer);
     if (self->hasEnded) {
         im_raise(self, selector, @"endEncoding was called before");
     }
@@ -194,8 +202,9 @@ void im_encode_dispatch(IngotComputeEncoder *self, SEL selector, IngotPipeline *
     }
     take_size(self, selector, grid, dispatch->grid);
     take_size(self, selector, group, dispatch->group);
-    NSUInteger threads = group.width * group.height * group.depth;
-    if (threads == 0 || threads > pipeline->maxThreads) {
+    NSUInteger threads = group.width * group.height;
+    BOOL isTooLarge = __builtin_mul_overflow(threads, group.depth, &threads) || threads > pipeline->maxThreads;
+    if (threads == 0 || isTooLarge) {
         im_raise(self, selector, @"a threadgroup of %lu × %lu × %lu threads: kernel \"%s\" takes 1 to %lu threads",
                  (unsigned long)group.width, (unsigned long)group.height, (unsigned long)group.depth,
                  pipeline->pipeline.info.name, (unsigned long)pipeline->maxThreads);
@@ -209,6 +218,7 @@ void im_encode_dispatch(IngotComputeEncoder *self, SEL selector, IngotPipeline *
 
 /* With what the encoder has bound. */
 static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *dispatch, MTLSize grid, MTLSize group) {
+    IM_ENTER(self->commandBuffer); /* the pipeline is this one until the dispatch is recorded */
     dispatch->bindings = self->bindings;
     dispatch->threadgroup_lengths = self->threadgroupLengths;
     im_encode_dispatch(self, selector, self->pipeline, dispatch, grid, group);
@@ -280,6 +290,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
 @implementation IngotBlitEncoder
 /* Ranges that pass a buffer's end are cut there, as Metal does without validation. */
 - (void)fillBuffer:(id<MTLBuffer>)object range:(NSRange)range value:(uint8_t)value {
+    IM_ENTER(commandBuffer);
     [self needOpen:_cmd];
     ingot_buffer *buffer = im_check_buffer(self, _cmd, object, commandBuffer->owner->owner)->buffer;
     uint64_t length = ingot_buffer_length(buffer);
@@ -297,6 +308,7 @@ static void record(IngotComputeEncoder *self, SEL selector, struct im_dispatch *
               toBuffer:(id<MTLBuffer>)to
      destinationOffset:(NSUInteger)toOffset
                   size:(NSUInteger)size {
+    IM_ENTER(commandBuffer);
     [self needOpen:_cmd];
     ingot_buffer *source = im_check_buffer(self, _cmd, from, commandBuffer->owner->owner)->buffer;
     ingot_buffer *target = im_check_buffer(self, _cmd, to, commandBuffer->owner->owner)->buffer;

@@ -19,6 +19,9 @@
     return self;
 }
 - (instancetype)initWithDispatchQueue:(dispatch_queue_t)queue {
+    if (!queue) {
+        IM_RAISE(self, @"the queue is NULL");
+    }
     if ((self = [super init])) {
         dispatch_retain(queue);
         _queue = queue;

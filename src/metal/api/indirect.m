@@ -262,6 +262,7 @@ static void execute(IngotComputeEncoder *self, SEL selector, IngotIndirectComman
 
 @implementation IngotComputeEncoder (Indirect)
 - (void)executeCommandsInBuffer:(id<MTLIndirectCommandBuffer>)object withRange:(NSRange)range {
+    IM_ENTER(commandBuffer);
     if (hasEnded) {
         IM_RAISE(self, @"endEncoding was called before");
     }

@@ -25,6 +25,15 @@ NS_FORMAT_FUNCTION(3, 4);
 /* Sets *error, where there is one, to the calling thread's message of libingot. */
 void im_set_error(NSError **error, NSString *domain, NSInteger code, const char *message);
 
+/* One call at a time is let into a command buffer and its encoders: a program whose threads race on them gets calls in
+ * some order, or exceptions, and no broken memory. Until the end of the block, exceptions included. */
+#define IM_ENTER(buffer)                                                                           \
+    pthread_mutex_t *im_entered __attribute__((cleanup(im_leave), unused)) = &(buffer)->lock;      \
+    pthread_mutex_lock(im_entered)
+static inline void im_leave(pthread_mutex_t **entered) {
+    pthread_mutex_unlock(*entered);
+}
+
 /* What all of them have: a label, and a clear exception for what is not there. */
 @interface IngotObject : NSObject
 @property (copy) NSString *label;
@@ -120,6 +129,7 @@ enum { IM_ATTACHMENTS = 4 }; /* of a pass: where its times go */
 @interface IngotCommandBuffer : IngotObject <MTLCommandBuffer> {
 @public
     struct im_work work;
+    pthread_mutex_t lock; /* recursive; IM_ENTER */
     IngotCommandQueue *owner;
     IngotEncoder *encoder; /* that is open; not retained */
     NSMutableArray *scheduledHandlers, *completedHandlers, *encoderLabels;

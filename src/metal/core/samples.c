@@ -15,7 +15,10 @@ struct im_samples {
 };
 
 struct im_samples *im_samples_create(size_t count) {
-    struct im_samples *samples = calloc(1, sizeof *samples + count * sizeof *samples->events);
+    size_t size;
+    bool is_too_large = __builtin_mul_overflow(count, sizeof(ingot_event *), &size) ||
+                        __builtin_add_overflow(size, sizeof(struct im_samples), &size);
+    struct im_samples *samples = is_too_large ? NULL : calloc(1, size);
     if (samples) {
         atomic_init(&samples->references, 1);
         pthread_mutex_init(&samples->lock, NULL);

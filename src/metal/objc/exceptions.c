@@ -6,6 +6,7 @@
  * (objcxx/exceptions.mm).
  */
 #include <objc/message.h>
+#include <objc/objc-exception.h>
 #include <unwind.h>
 
 #include "metal/objc/objc_support.h"
@@ -23,6 +24,7 @@ PERSONALITY(__gnustep_objc_personality_v0);
 PERSONALITY(__gnustep_objcxx_personality_v0);
 id objc_begin_catch(void *exception);
 void objc_end_catch(void);
+void objc_exception_rethrow(id object);
 
 PERSONALITY(__gnustep_objc_personality_v0) {
     return __gnu_objc_personality_v0(version, actions, class, exception, context);
@@ -46,6 +48,11 @@ id objc_begin_catch(void *exception) {
 }
 
 void objc_end_catch(void) {}
+
+/* The end of @finally in .m files: libobjc's personality has handed over the object. */
+void objc_exception_rethrow(id object) {
+    objc_exception_throw(object);
+}
 
 struct objc_super;
 /* What a super send of clang's looks up; libobjc answers with the method alone. */
