@@ -6,7 +6,7 @@
 #include "convert/convert.h"
 #include "triangular/product.h"
 
-enum { KNOB_SIMD, KNOB_TINY, KNOB_WHOLE, KNOB_PRODUCTS };
+enum { KNOB_SIMD, KNOB_TINY, KNOB_WHOLE, KNOB_PRODUCTS, KNOB_EACH };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -15,7 +15,7 @@ static const ingot_ops_knob knobs[] = {
      .maximum = 8,
      .power_of_two = true},
     {.name = "tiny",
-     .help = "the largest n for which a lane takes a matrix, in batches of 32 or more",
+     .help = "the largest n for which a lane takes a matrix, in batches that are worth it: `each`",
      .fallback = 0,
      .minimum = 0,
      .maximum = CHOLESKY_TINY},
@@ -29,6 +29,11 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 0,
      .minimum = 0,
      .maximum = 1},
+    {.name = "each",
+     .help = "a lane takes a matrix in batches of at least so many for every two columns; 0: of 32",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 32},
 };
 
 static const struct ingot_ops_info operations[] = {
@@ -53,7 +58,8 @@ static void launch_small(struct igo_call *call, const ingot_tensor *a, const ing
                          const ingot_arg *info, bool upper) {
     const struct cholesky_args args = {
         .batch = (uint64_t)igo_batch(a, 2), .n = (uint32_t)igo_matrix_rows(a), .upper = upper};
-    const bool tiny = args.n <= igo_knob(call, KNOB_TINY) && args.batch >= 32;
+    const bool tiny = args.n <= igo_knob(call, KNOB_TINY) &&
+                      igo_fills_lanes(args.batch, args.n, igo_knob(call, KNOB_EACH));
     const uint32_t chunks = (args.n + 31) / 32;
     const uint32_t bytes = (args.n + 3) / 4 * 4 * chunks * 32 * (uint32_t)sizeof(float);
     uint32_t simds = tiny ? 1 : igo_knob(call, KNOB_SIMD);

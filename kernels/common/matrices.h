@@ -29,6 +29,11 @@ bool igo_batch_integers(struct igo_call *call, const char *name, const ingot_ten
 /* At least `groups` threadgroups, wrapped into rows: the kernel finds its number as
  * position.y * groups.x + position.x, and must ignore those past the end. */
 void igo_launch_threadgroups(struct igo_launch *launch, uint64_t groups);
+/* Whether `batch` small matrices of n columns are worth a lane for each, by the knob "each": lanes
+ * take as long for one matrix as for 32, and the longer the larger they are. */
+static inline bool igo_fills_lanes(uint64_t batch, uint32_t n, uint32_t each) {
+    return batch >= (each ? ((uint64_t)n * each + 1) / 2 : 32);
+}
 /* No dimension of stride 0. */
 bool igo_distinct(struct igo_call *call, const char *name, const ingot_tensor *t);
 

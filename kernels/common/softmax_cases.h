@@ -11,6 +11,12 @@ enum { X, MASK, OUT, Y, DY, DX };
 #define SOFTMAX_BACKWARD_CASES(in_place)                                                           \
     {.name = "64x1000 in place", .n = {64, 1000}, .flags = in_place},                              \
         {.name = "17x640 strided", .n = {17, 640, 701, 3}},                                        \
+        {.name = "19x33 in place", .n = {19, 33}, .flags = in_place},                              \
+        {.name = "9x64", .n = {9, 64}}, {.name = "21x97 strided", .n = {21, 97, 101, 3}},          \
+        {.name = "5x128 in place",                                                                 \
+         .n = {5, 128},                                                                            \
+         .flags = in_place,                                                                        \
+         .uses = IGH_CHECK | IGH_SPECIALS},                                                        \
         {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}}, {.name = "1x100003", .n = {1, 100003}},   \
         {.name = "64x256", .n = {64, 256}, .uses = IGH_ALL},                                       \
         {.name = "512x1024", .n = {512, 1024}, .uses = IGH_BENCH | IGH_TUNE}, {                    \

@@ -3,6 +3,7 @@
 // thread.
 #include <metal_stdlib>
 using namespace metal;
+#include "common/few_columns.h"
 #include "common/instantiate.h"
 #include "common/online_softmax.h"
 #include "log_softmax/log_softmax_args.h"
@@ -73,6 +74,30 @@ kernel void log_softmax_backward(device const T *y [[buffer(0)]],
     }
 }
 
+// The same for rows of few columns.
+template <typename T, uint CHUNKS>
+kernel void log_softmax_backward_few(device const T *y [[buffer(0)]],
+                                     device const T *dy [[buffer(1)]],
+                                     device T *dx [[buffer(2)]],
+                                     constant log_softmax_backward_args &args [[buffer(3)]],
+                                     ROW_POSITIONS) {
+    const few_place place = {ROW_NUMBER * few_rows<CHUNKS>::ROWS, args.rows, args.columns,
+                             row_lane};
+    if (place.first >= args.rows) {
+        return;
+    }
+    const few_rows<CHUNKS> logs = few_load<CHUNKS>(y, args.y_stride, place);
+    few_rows<CHUNKS> g = few_load<CHUNKS>(dy, args.dy_stride, place);
+    float sums[g.ROWS];
+    few_sums(g, sums);
+    for (uint i = 0; i < g.ROWS; i++) {
+        for (uint c = 0; c < CHUNKS; c++) {
+            g.at[i][c] = fma(fast::exp(logs.at[i][c]), -sums[i], g.at[i][c]);
+        }
+    }
+    few_store(dx, args.dx_stride, place, g);
+}
+
 #define INSTANTIATE_LOG_SOFTMAX(name, T)                                                           \
     INSTANTIATE_KERNEL("log_softmax_" name "_k0", log_softmax<T, 0>)                               \
     INSTANTIATE_KERNEL("log_softmax_" name "_k8", log_softmax<T, 8>)
@@ -80,3 +105,4 @@ INSTANTIATE_LOG_SOFTMAX("f32", float)
 INSTANTIATE_LOG_SOFTMAX("f16", half)
 INSTANTIATE_LOG_SOFTMAX("bf16", bfloat)
 INSTANTIATE_FLOATS(log_softmax_backward)
+INSTANTIATE_FEW(log_softmax_backward_few)

@@ -8,7 +8,7 @@
 #include "lu/lu_args.h"
 #include "triangular/triangular.h"
 
-enum { KNOB_SIMD, KNOB_PANEL, KNOB_WHOLE, KNOB_TINY, KNOB_PRODUCTS };
+enum { KNOB_SIMD, KNOB_PANEL, KNOB_WHOLE, KNOB_TINY, KNOB_PRODUCTS, KNOB_EACH };
 static const ingot_ops_knob knobs[] = {
     {.name = "simd",
      .help = "SIMD-groups per threadgroup: small matrices, or strips of 32 columns",
@@ -28,7 +28,7 @@ static const ingot_ops_knob knobs[] = {
      .minimum = 0,
      .maximum = LU_WHOLE_ROWS},
     {.name = "tiny",
-     .help = "the largest n for which a lane takes a matrix, in batches of 32 or more",
+     .help = "the largest n for which a lane takes a matrix, in batches that are worth it: `each`",
      .fallback = 0,
      .minimum = 0,
      .maximum = LU_TINY},
@@ -37,6 +37,11 @@ static const ingot_ops_knob knobs[] = {
      .fallback = 0,
      .minimum = 0,
      .maximum = 1},
+    {.name = "each",
+     .help = "a lane takes a matrix in batches of at least so many for every two columns; 0: of 32",
+     .fallback = 0,
+     .minimum = 0,
+     .maximum = 32},
 };
 
 enum { LU, SOLVE };
@@ -95,7 +100,8 @@ static void launch_small(struct igo_call *call, struct igo_launch *launch, uint6
 /* One matrix per lane, for large batches of very small ones. */
 static bool is_tiny(const struct igo_call *call, const struct lu_small_args *args) {
     const uint32_t most = igo_knob(call, KNOB_TINY);
-    return args->rows <= most && args->columns <= most && args->batch >= 32;
+    const uint32_t n = args->rows > args->columns ? args->rows : args->columns;
+    return n <= most && igo_fills_lanes(args->batch, n, igo_knob(call, KNOB_EACH));
 }
 
 static void launch_tiny(struct igo_call *call, struct igo_launch *launch, uint64_t batch) {

@@ -3,6 +3,7 @@
 // cache.
 #include <metal_stdlib>
 using namespace metal;
+#include "common/few_columns.h"
 #include "common/instantiate.h"
 #include "common/online_softmax.h"
 #include "softmax/softmax_args.h"
@@ -178,6 +179,35 @@ kernel void softmax_backward(device const T *y [[buffer(0)]],
     }
 }
 
+// The same for rows of few columns.
+template <typename T, uint CHUNKS>
+kernel void softmax_backward_few(device const T *y [[buffer(0)]],
+                                 device const T *dy [[buffer(1)]],
+                                 device T *dx [[buffer(2)]],
+                                 constant softmax_backward_args &args [[buffer(3)]],
+                                 ROW_POSITIONS) {
+    const few_place place = {ROW_NUMBER * few_rows<CHUNKS>::ROWS, args.rows, args.columns,
+                             row_lane};
+    if (place.first >= args.rows) {
+        return;
+    }
+    const few_rows<CHUNKS> p = few_load<CHUNKS>(y, args.y_stride, place);
+    few_rows<CHUNKS> g = few_load<CHUNKS>(dy, args.dy_stride, place), products;
+    float sums[g.ROWS];
+    for (uint i = 0; i < g.ROWS; i++) {
+        for (uint c = 0; c < CHUNKS; c++) {
+            products.at[i][c] = p.at[i][c] * g.at[i][c];
+        }
+    }
+    few_sums(products, sums);
+    for (uint i = 0; i < g.ROWS; i++) {
+        for (uint c = 0; c < CHUNKS; c++) {
+            g.at[i][c] = p.at[i][c] * ((g.at[i][c] - sums[i]) * args.scale);
+        }
+    }
+    few_store(dx, args.dx_stride, place, g);
+}
+
 #define INSTANTIATE_SOFTMAX(names, ...)                                                            \
     INSTANTIATE_KERNEL("softmax_" names "_k0", softmax<__VA_ARGS__, 0>)                            \
     INSTANTIATE_KERNEL("softmax_" names "_k4", softmax<__VA_ARGS__, 4>)                            \
@@ -193,3 +223,4 @@ INSTANTIATE_SOFTMAX_TYPE("bf16", bfloat)
 INSTANTIATE_SOFTMAX("f16_f16", half, half)
 INSTANTIATE_SOFTMAX("bf16_bf16", bfloat, bfloat)
 INSTANTIATE_FLOATS(softmax_backward)
+INSTANTIATE_FEW(softmax_backward_few)

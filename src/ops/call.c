@@ -401,7 +401,7 @@ bool igo_dispatch(struct igo_call *call, const struct igo_launch *launch) {
     memcpy(desc.threads, launch->threads, sizeof desc.threads);
     memcpy(desc.threadgroups, launch->threadgroups, sizeof desc.threadgroups);
     memcpy(desc.group, launch->group, sizeof desc.group);
-    status = ig_stream_dispatch(call->stream, &desc, igo_threadgroup_memory(call));
+    status = ig_stream_dispatch_own(call->stream, &desc, igo_threadgroup_memory(call));
     if (status) {
         return igo_fail(call, status, "%s", ingot_error_message());
     }

@@ -30,6 +30,7 @@ struct ig_launch {
     const uint32_t *threadgroup_lengths; /* by index, as the caller gave them */
     size_t threadgroup_length_count;
     double time_limit_seconds; /* <= 0: none */
+    bool is_own; /* of the operation library, whose hosts check what their kernels reach */
 };
 
 /* What a device that compiles source itself is asked for. */

@@ -166,9 +166,10 @@ ingot_status ig_validate_dispatch(const ingot_device *device, uint32_t memory,
                                   const ingot_dispatch_desc *desc, struct ig_launch *launch,
                                   uint32_t *offsets, struct ig_error *error);
 
-/* stream.c: ingot_stream_dispatch with that limit of threadgroup memory. */
-ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc,
-                                uint32_t memory);
+/* stream.c: ingot_stream_dispatch for the operation library, with that limit of threadgroup memory.
+ * Who calls holds what the kernel uses until this returns, and a short one may then be done. */
+ingot_status ig_stream_dispatch_own(ingot_stream *stream, const ingot_dispatch_desc *desc,
+                                    uint32_t memory);
 
 /* constants.c: "0:01;7:00008040" in the arena. */
 ingot_status ig_constants_canonical(const struct ig_archive *archive, const ingot_constant *values,

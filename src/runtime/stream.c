@@ -70,8 +70,8 @@ void ingot_stream_release(ingot_stream *stream) {
     ingot_device_release(device);
 }
 
-ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc,
-                                uint32_t memory) {
+static ingot_status dispatch(ingot_stream *stream, const ingot_dispatch_desc *desc, uint32_t memory,
+                             bool is_own) {
     struct ig_error error = {0};
     struct ig_launch launch;
     uint32_t offsets[IG_MAX_THREADGROUP_INDEX];
@@ -81,6 +81,7 @@ ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc 
     if (launch.groups[0] == 0) {
         return INGOT_OK;
     }
+    launch.is_own = is_own;
     struct ig_span *span = stream->spans ? ig_span_begin(stream) : NULL;
     ingot_status status = stream->device->ops->stream_dispatch(stream->queue, &launch, &error);
     if (span) {
@@ -88,6 +89,11 @@ ingot_status ig_stream_dispatch(ingot_stream *stream, const ingot_dispatch_desc 
         ig_span_end(stream, span, &about, status);
     }
     return status == INGOT_OK ? INGOT_OK : ig_api_result(&error);
+}
+
+ingot_status ig_stream_dispatch_own(ingot_stream *stream, const ingot_dispatch_desc *desc,
+                                    uint32_t memory) {
+    return dispatch(stream, desc, memory, true);
 }
 
 bool ig_stream_is_captured(const ingot_stream *stream) {
@@ -100,7 +106,7 @@ ingot_status ingot_stream_dispatch(ingot_stream *stream, const ingot_dispatch_de
         return ig_api_fail(INGOT_INVALID_ARGUMENT, "ingot_stream_dispatch: %s is NULL",
                            stream ? "desc" : "stream");
     }
-    return ig_stream_dispatch(stream, desc, stream->device->info.max_threadgroup_memory);
+    return dispatch(stream, desc, stream->device->info.max_threadgroup_memory, false);
 }
 
 static ingot_status check_range(const char *function, const char *what, const ingot_stream *stream,

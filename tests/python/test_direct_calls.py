@@ -171,3 +171,18 @@ def test_many_threads():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_zeros_are_seen_at_once_where_they_can_be():
+    zeros = torch.zeros(2, 3, dtype=torch.int32)
+    assert _C.torch_all_zero(zeros) and _C.torch_all_zero(zeros[1:]) and _C.torch_all_zero(torch.tensor(0).int())
+    for place in range(6):
+        one = zeros.clone()
+        one.view(-1)[place] = 1
+        assert not _C.torch_all_zero(one)
+    cut = torch.zeros(8, dtype=torch.int32)
+    cut.untyped_storage().resize_(4)
+    for other in (zeros.long(), zeros.float(), zeros.mT, zeros[:, :2], cut, zeros.to("meta"), [0], None):
+        assert not _C.torch_all_zero(other)
+    with torch.profiler.profile():
+        assert not _C.torch_all_zero(zeros)

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ingot import _C
 from ingot._overrides.limits import plain, within
 from ingot._torch.describe import count_dimensions
 from ingot._torch.registry import at_least_float32
@@ -45,7 +46,7 @@ def gaps(values: Tensor) -> Tensor:
 
 def check_info(function: str, info: Tensor, meaning: str) -> None:
     """Raises torch.linalg.LinAlgError where a matrix of the batch failed; graphs are traced without the check."""
-    if torch.compiler.is_compiling() or info.numel() == 0:
+    if torch.compiler.is_compiling() or _C.torch_all_zero(info) or info.numel() == 0:
         return
     failed = torch.nonzero(info.reshape(-1))
     if failed.numel():

@@ -7,7 +7,9 @@
 #include "python/torch/direct_call.h"
 #include "python/torch/override_functions.h"
 #include "python/torch/register.h"
+#include "python/torch/tensor_layout.h"
 #include "python/torch/thread_state.h"
+#include "python/torch/types.h"
 
 static PyObject *call_with_path(PyObject *path, bool (*function)(const char *, char *, size_t)) {
     PyObject *bytes = NULL;
@@ -75,6 +77,44 @@ static PyObject *python_allows_bypass(PyObject *module, PyObject *unused) {
     return PyBool_FromLong(state.complete && state_allows_bypass());
 }
 
+/* Of a dense int32 tensor on the CPU; NULL: it is another. */
+static const int32_t *integers_of(torch_tensor *tensor, int64_t *count) {
+    int64_t rank = 0, offset = 0, bytes = 0, *shape = NULL, *strides = NULL;
+    int32_t dtype = 0, device = -1;
+    void *data = NULL;
+    ingot_tensor described = {.type = INGOT_SCALAR_I32};
+    if (torch.get_device_type(tensor, &device) || device != torch.device_cpu() ||
+        torch.get_dtype(tensor, &dtype) || torch_to_scalar(dtype) != INGOT_SCALAR_I32 ||
+        torch.get_rank(tensor, &rank) || rank > INGOT_MAX_RANK || torch.get_shape(tensor, &shape) ||
+        torch.get_strides(tensor, &strides) || torch.get_elements(tensor, count) ||
+        torch.get_storage_offset(tensor, &offset) || torch.get_storage_size(tensor, &bytes) ||
+        torch.get_data(tensor, &data)) {
+        return NULL;
+    }
+    described.rank = (uint32_t)rank;
+    for (int64_t i = 0; i < rank; i++) {
+        described.shape[i] = shape[i];
+        described.strides[i] = strides[i];
+    }
+    return tensor_is_dense(&described) && (offset + *count) * 4 <= bytes ? data : NULL;
+}
+
+static PyObject *python_all_zero(PyObject *module, PyObject *object) {
+    (void)module;
+    torch_tensor *tensor = state.complete && state_has_objects() && state_allows_bypass()
+                               ? state_tensor_of(object)
+                               : NULL;
+    int64_t count = 0, zeros = 0;
+    const int32_t *integers = tensor ? integers_of(tensor, &count) : NULL;
+    while (integers && zeros < count && integers[zeros] == 0) {
+        zeros++;
+    }
+    if (tensor) {
+        torch.delete_tensor(tensor);
+    }
+    return PyBool_FromLong(integers && zeros == count);
+}
+
 static PyMethodDef functions[] = {
     {"torch_register", python_register, METH_O,
      "torch_register(path): defines torch.ops.ingot in the libtorch_cpu at `path`, once."},
@@ -99,6 +139,9 @@ static PyMethodDef functions[] = {
      "torch_direct(name, ordinary, gradient) -> function: the operator past the dispatcher, where "
      "nobody "
      "is to see the call; else `ordinary`, or `gradient`, is called. None where torch cannot."},
+    {"torch_all_zero", python_all_zero, METH_O,
+     "torch_all_zero(tensor) -> bool: whether it is an ordinary int32 tensor on the CPU, with "
+     "zeros only; False also where that cannot be seen at once."},
     {"torch_call", torch_call, METH_VARARGS,
      "torch_call(name, *arguments): runs an operator past the dispatcher, where torch's C "
      "interface has no lists (2.7 to 2.9)."},

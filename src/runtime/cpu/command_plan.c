@@ -7,8 +7,7 @@
 #include "base/last_cache.h"
 #include "runtime/cpu/cpu.h"
 
-#define ALONE_NS          10000u /* less work than this is not worth sharing, */
-#define QUEUED_ALONE_NS   3000u  /* nor this where BACKLOG_NS of work are queued */
+#define QUEUED_ALONE_NS   3000u /* of work are not worth sharing where BACKLOG_NS are queued */
 #define BACKLOG_NS        40000u
 #define BACKLOG_MOST_NS   400000u   /* less than makes a command long */
 #define BRIEF_NS          100000u   /* who helps with so little work stays in the team */
@@ -238,7 +237,7 @@ static bool plan_shares(const struct cpu_executor *executor, const struct cpu_st
         return true;
     }
     command->most_shares = worthwhile_shares(command->work, threads);
-    command->is_short = command->work <= ALONE_NS;
+    command->is_short = command->work <= CPU_ALONE_NS;
     command->is_brief = command->work <= BRIEF_NS && !executor->device->shares_cpus;
     if (command->is_short) {
         if (command->work <= QUEUED_ALONE_NS || !command->is_brief) {

@@ -40,6 +40,7 @@
 #define CPU_DEFER_NS       40000u   /* of work may wait for who waits for it */
 #define CPU_DEFER_LONG_NS  1000000u /* the same where CPUs are shared with another pool */
 #define CPU_CHUNK_NS       2000u    /* what a claim should cost at least */
+#define CPU_ALONE_NS       10000u   /* less work than this is not worth sharing */
 #define CPU_BLIT_BLOCK     ((uint64_t)1 << 20) /* bytes of a copy or fill that are a piece */
 
 struct cpu_device;
@@ -75,6 +76,8 @@ struct cpu_command {
     bool is_short;    /* shared only since more is queued: `work` is all of that */
     bool is_brief;    /* who helps with it stays for the next */
     bool is_compared; /* what it costs with and without stripes */
+    bool is_own;      /* of the operation library */
+    bool is_lent;     /* what it uses is held by who waits for it */
     uint64_t stretch; /* pieces claimed at most, from the shares' ends on; 0: from their start */
     uint32_t
         stripe_unit; /* blocks of a stripe at a time; 0: a thread goes through without stripes */
@@ -151,7 +154,8 @@ struct cpu_executor {
     atomic_bool interrupted;                   /* a signal is on its way */
     volatile sig_atomic_t in_kernel;           /* an escape to `main` is possible */
     volatile sig_atomic_t expired;             /* the deadline passed in a service */
-    sigset_t saved_mask;                       /* of the thread before it entered */
+    sigset_t saved_mask;                       /* of the thread before it was unblocked */
+    bool unblocked, was_blocked;               /* its signals, since it entered; and before */
 
     struct ig_fiber main, abandoned;
     struct ig_stacks stacks;
@@ -231,13 +235,17 @@ ingot_status cpu_signals_install(struct ig_error *error);
  */
 void cpu_signals_take_back(void);
 /* The same for SIGSEGV; for the others at most once in a tick of the system's clock (1 to 10 ms),
- * unless someone took that one. */
-void cpu_signals_keep(void);
+ * unless someone took that one. Before a launch of the operation library (is_own), whose kernels
+ * only fault where memory has gone, all of them once in a tick. */
+void cpu_signals_keep(bool is_own);
 /* False inside a kernel's log function: no kernel runs inside a kernel. */
 bool cpu_thread_can_enter(void);
 /* The calling thread runs kernels with `executor` from now on. */
 void cpu_thread_enter(struct cpu_executor *executor);
 void cpu_thread_leave(struct cpu_executor *executor);
+/* Before a kernel runs: its signals reach the thread until it leaves. Once for all that it runs
+ * since it entered; for kernels of the operation library alone, once in a tick. */
+void cpu_thread_unblock(struct cpu_executor *executor, bool is_own);
 /* True when the calling thread runs a kernel with `executor`. */
 bool cpu_thread_uses(const struct cpu_executor *executor);
 /* Signals the executor's thread, which leaves its kernel if the deadline has passed or the stream
@@ -352,6 +360,7 @@ struct cpu_stream {
     _Atomic uint64_t cancelled; /* so many commands are to be ended if they are not completed */
 
     struct cpu_team team;
+    _Atomic(struct cpu_executor *) executor; /* kept for the next launch that runs at once */
 
     /* On a line of its own: who waits polls it. */
     _Alignas(64) _Atomic uint64_t completed;
@@ -431,6 +440,9 @@ void cpu_team_follow(struct cpu_executor *executor, struct cpu_stream *stream, u
 /* run_commands.c: leads the stream: runs its commands until there are none or `until` are
  * completed. */
 void cpu_run_commands(struct cpu_executor *executor, struct cpu_stream *stream, uint64_t until);
+/* Runs the only command of a stream that the caller leads, alone, and leads no more. */
+void cpu_run_at_once(struct cpu_executor *executor, struct cpu_stream *stream,
+                     struct cpu_command *command);
 /* Helps with the open command; leads on if it was the last to leave. */
 void cpu_help_with_command(struct cpu_executor *executor, struct cpu_stream *stream,
                            uint64_t until);

@@ -37,6 +37,7 @@ static void forget_work(struct cpu_stream *stream) {
     atomic_store(&stream->participants, 0);
     atomic_store(&stream->team.round, CPU_TEAM_CLOSED);
     atomic_store(&stream->team.members, 0);
+    atomic_store(&stream->executor, NULL);
     atomic_store(&stream->deferred, false);
     stream->busy = false;
     stream->deferred_ns = 0;

@@ -84,6 +84,9 @@ void cpu_stream_close(void *handle) {
     while (atomic_load(&stream->team.members) != 0) {
         sched_yield(); /* for some µs: nothing comes any more */
     }
+    if (stream->executor) {
+        cpu_pool_return(stream->executor);
+    }
     unlist_stream(stream);
     for (struct cpu_command *command = stream->free_commands; command;) {
         struct cpu_command *next = command->next;
@@ -98,6 +101,12 @@ void cpu_stream_close(void *handle) {
 }
 
 /* ---- encoding ---- */
+
+static void begin_command(struct cpu_command *command, enum cpu_command_kind kind) {
+    memset(command, 0, offsetof(struct cpu_command, payload));
+    command->kind = kind;
+    command->pieces = command->chunk = command->split = 1;
+}
 
 static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_command_kind kind,
                                        struct ig_error *error) {
@@ -115,9 +124,7 @@ static struct cpu_command *new_command(struct cpu_stream *stream, enum cpu_comma
         ig_fail(error, INGOT_OUT_OF_MEMORY, "no memory to queue a command");
         return NULL;
     }
-    memset(command, 0, offsetof(struct cpu_command, payload));
-    command->kind = kind;
-    command->pieces = command->chunk = command->split = 1;
+    begin_command(command, kind);
     return command;
 }
 
@@ -203,7 +210,9 @@ static size_t encode(struct cpu_command *command, const struct ig_launch *launch
         } else if (base) {
             buffers[argument->slot] = (char *)arg->buffer->contents + arg->offset;
             retained[argument->slot] = arg->buffer;
-            ig_retain(&arg->buffer->references);
+            if (!command->is_lent) {
+                ig_retain(&arg->buffer->references);
+            }
         }
     }
     return used;
@@ -287,6 +296,78 @@ static ingot_status start_checks(struct cpu_command *command, const struct ig_la
     return status;
 }
 
+static void set_launch(struct cpu_stream *stream, struct cpu_command *command,
+                       const struct ig_launch *launch, uint64_t pieces) {
+    command->u.dispatch.kernel = launch->kernel;
+    command->u.dispatch.code = launch->kernel->loaded;
+    memcpy(command->u.dispatch.groups, launch->groups, sizeof launch->groups);
+    memcpy(command->u.dispatch.group, launch->group, sizeof launch->group);
+    memcpy(command->u.dispatch.threads, launch->threads, sizeof launch->threads);
+    command->u.dispatch.threadgroup_bytes = launch->threadgroup_bytes;
+    command->u.dispatch.schedule =
+        cpu_schedule_next(&stream->device->schedule, launch->groups, launch->group);
+    command->time_limit = launch->time_limit_seconds;
+    command->is_own = launch->is_own;
+    command->pieces = pieces;
+}
+
+/* ---- at once ---- */
+
+/* Where CPUs are shared with another pool, who calls an operation waits for it, and runs its launch
+ * if that is short. Then it need not be queued first. */
+static bool pays_at_once(const struct cpu_stream *stream, const struct ig_launch *launch,
+                         uint64_t pieces) {
+    const struct cpu_code *code = launch->kernel->loaded;
+    uint64_t cost = atomic_load_explicit(&code->cost, memory_order_relaxed), work;
+    return launch->is_own && stream->device->shares_cpus && !code->places && cost &&
+           !__builtin_mul_overflow(cost, pieces, &work) && work / 16 <= CPU_ALONE_NS &&
+           cpu_thread_can_enter() &&
+           !atomic_load_explicit(&stream->device->restart, memory_order_relaxed) &&
+           encode(NULL, launch, NULL) <= CPU_INLINE_BYTES;
+}
+
+/* The caller leads the stream from now on, with a command to run. NULL: it is not idle, or has no
+ * command left from before. */
+static struct cpu_command *lead_idle(struct cpu_stream *stream) {
+    pthread_mutex_lock(&stream->lock);
+    struct cpu_command *command = stream->busy ? NULL : stream->free_commands;
+    if (command) {
+        stream->free_commands = command->next;
+        stream->free_count--;
+        stream->busy = true;
+        atomic_store_explicit(&stream->state, CPU_STREAM_LED, memory_order_relaxed);
+        atomic_store_explicit(&stream->submitted,
+                              atomic_load_explicit(&stream->submitted, memory_order_relaxed) + 1,
+                              memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    return command;
+}
+
+/* False: it is to be queued. */
+static bool run_at_once(struct cpu_stream *stream, const struct ig_launch *launch,
+                        uint64_t pieces) {
+    struct cpu_executor *executor = atomic_exchange(&stream->executor, NULL);
+    if (!executor && !(executor = cpu_pool_borrow(stream->device))) {
+        return false;
+    }
+    struct cpu_command *command = lead_idle(stream);
+    if (command) {
+        begin_command(command, CPU_DISPATCH);
+        command->is_lent = true;
+        encode(command, launch, command->payload);
+        set_launch(stream, command, launch, pieces);
+        cpu_thread_enter(executor);
+        cpu_run_at_once(executor, stream, command);
+        cpu_thread_leave(executor);
+    }
+    executor = atomic_exchange(&stream->executor, executor);
+    if (executor) { /* of another thread that called meanwhile */
+        cpu_pool_return(executor);
+    }
+    return command != NULL;
+}
+
 ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
                                  struct ig_error *error) {
     struct cpu_stream *stream = handle;
@@ -304,7 +385,11 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
         return status;
     }
     if (!atomic_load_explicit(&stream->queue_first, memory_order_relaxed)) {
-        cpu_signals_keep();
+        cpu_signals_keep(launch->is_own);
+    }
+    pieces *= launch->groups[2];
+    if (pays_at_once(stream, launch, pieces) && run_at_once(stream, launch, pieces)) {
+        return INGOT_OK;
     }
     limit_pending(stream);
     struct cpu_command *command = new_command(stream, CPU_DISPATCH, error);
@@ -326,16 +411,7 @@ ingot_status cpu_stream_dispatch(void *handle, const struct ig_launch *launch,
         return INGOT_OUT_OF_MEMORY;
     }
     ig_retain(&launch->kernel->references);
-    command->u.dispatch.kernel = launch->kernel;
-    command->u.dispatch.code = launch->kernel->loaded;
-    memcpy(command->u.dispatch.groups, launch->groups, sizeof launch->groups);
-    memcpy(command->u.dispatch.group, launch->group, sizeof launch->group);
-    memcpy(command->u.dispatch.threads, launch->threads, sizeof launch->threads);
-    command->u.dispatch.threadgroup_bytes = launch->threadgroup_bytes;
-    command->u.dispatch.schedule =
-        cpu_schedule_next(&stream->device->schedule, launch->groups, launch->group);
-    command->time_limit = launch->time_limit_seconds;
-    command->pieces = pieces * launch->groups[2];
+    set_launch(stream, command, launch, pieces);
     submit(stream, command);
     return INGOT_OK;
 }

@@ -251,13 +251,18 @@ void cpu_signals_take_back(void) {
     pthread_mutex_unlock(&install_lock);
 }
 
-void cpu_signals_keep(void) {
-    static _Atomic uint64_t looked;
+/* The system's clock, which goes on in ticks of 1 to 10 ms. */
+static uint64_t current_tick(void) {
     struct timespec now;
-    struct sigaction current;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t tick = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-    bool taken = sigaction(SIGSEGV, NULL, &current) == 0 && !is_ours(&current);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+void cpu_signals_keep(bool is_own) {
+    static _Atomic uint64_t looked;
+    struct sigaction current;
+    uint64_t tick = current_tick();
+    bool taken = !is_own && sigaction(SIGSEGV, NULL, &current) == 0 && !is_ours(&current);
     if (taken || atomic_load_explicit(&looked, memory_order_relaxed) != tick) {
         atomic_store_explicit(&looked, tick, memory_order_relaxed);
         cpu_signals_take_back();
@@ -324,10 +329,7 @@ bool cpu_thread_can_enter(void) {
 }
 
 void cpu_thread_enter(struct cpu_executor *executor) {
-    sigset_t needed, before;
-    needed_signals(&needed);
-    pthread_sigmask(SIG_UNBLOCK, &needed, &before);
-    executor->saved_mask = before;
+    executor->unblocked = executor->was_blocked = false;
     add_alternate_stack();
     ig_fiber_adopt_thread(&executor->main);
     executor->in_kernel = 0;
@@ -336,14 +338,32 @@ void cpu_thread_enter(struct cpu_executor *executor) {
     atomic_store(&executor->thread, ig_thread_number());
 }
 
+void cpu_thread_unblock(struct cpu_executor *executor, bool is_own) {
+    /* when nothing was found blocked; initial-exec as `self` */
+    static _Thread_local uint64_t unblocked __attribute__((tls_model("initial-exec")));
+    if (executor->unblocked) {
+        return;
+    }
+    uint64_t tick = current_tick();
+    if (is_own && tick == unblocked) {
+        return;
+    }
+    sigset_t needed;
+    needed_signals(&needed);
+    pthread_sigmask(SIG_UNBLOCK, &needed, &executor->saved_mask);
+    bool was_blocked = sigismember(&executor->saved_mask, interrupt_signal) == 1;
+    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++) {
+        was_blocked = was_blocked || sigismember(&executor->saved_mask, fault_signals[i]) == 1;
+    }
+    executor->unblocked = true;
+    executor->was_blocked = was_blocked;
+    unblocked = was_blocked ? 0 : tick;
+}
+
 void cpu_thread_leave(struct cpu_executor *executor) {
     atomic_store(&executor->thread, 0);
     self = NULL;
-    bool changed = sigismember(&executor->saved_mask, interrupt_signal) == 1;
-    for (size_t i = 0; i < FAULT_SIGNAL_COUNT; i++) {
-        changed = changed || sigismember(&executor->saved_mask, fault_signals[i]) == 1;
-    }
-    if (changed) {
+    if (executor->was_blocked) {
         pthread_sigmask(SIG_SETMASK, &executor->saved_mask, NULL);
     }
 }

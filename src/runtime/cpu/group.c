@@ -542,6 +542,7 @@ bool cpu_run_groups(struct cpu_executor *executor, struct cpu_command *command, 
     if (!prepare_stacks(executor, stacks, ingot_cpu_stack_bytes(kernel) + CPU_STACK_MARGIN)) {
         return false;
     }
+    cpu_thread_unblock(executor, command->is_own);
     cpu_lanes_begin(kernel);
     uint64_t saved = floating_point_enter();
     if (atomic_load_explicit(&executor->deadline, memory_order_relaxed) != command->deadline) {

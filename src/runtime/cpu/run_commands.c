@@ -22,6 +22,9 @@
 static void release_resources(struct cpu_command *command) {
     switch (command->kind) {
     case CPU_DISPATCH:
+        if (command->is_lent) {
+            break;
+        }
         for (uint32_t slot = 0; slot < command->u.dispatch.slots; slot++) {
             ingot_buffer_release(command->u.dispatch.retained[slot]);
         }
@@ -92,6 +95,14 @@ static void free_commands(struct cpu_command *list) {
     }
 }
 
+/* Lock held: nobody leads the stream any more. */
+static void be_idle(struct cpu_stream *stream) {
+    atomic_store_explicit(&stream->state, CPU_STREAM_IDLE, memory_order_relaxed);
+    stream->busy = false;
+    /* The last touch: who closes the stream waits for this. */
+    pthread_cond_broadcast(&stream->progress);
+}
+
 /* Fills the batch from the queue. False: there is nothing, and the caller leads no more. */
 static bool take_batch(struct cpu_stream *stream, bool linger) {
     if (linger && !atomic_load_explicit(&stream->queue_first, memory_order_relaxed)) {
@@ -108,10 +119,7 @@ static bool take_batch(struct cpu_stream *stream, bool linger) {
     stream->queue_last = NULL;
     bool found = stream->batch != NULL;
     if (!found) {
-        atomic_store_explicit(&stream->state, CPU_STREAM_IDLE, memory_order_relaxed);
-        stream->busy = false;
-        /* The last touch: who closes the stream waits for this. */
-        pthread_cond_broadcast(&stream->progress);
+        be_idle(stream);
     }
     pthread_mutex_unlock(&stream->lock);
     free_commands(surplus);
@@ -170,6 +178,13 @@ static void refuse(struct cpu_command *command) {
     }
 }
 
+static void set_deadline(struct cpu_command *command) {
+    if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT) {
+        command->deadline =
+            cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
+    }
+}
+
 enum outcome { DONE, HELPERS_GO_ON, BLOCKED };
 
 static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *stream) {
@@ -191,10 +206,7 @@ static enum outcome run_front(struct cpu_executor *executor, struct cpu_stream *
         return cpu_event_block(event, command->u.event.generation, stream) ? BLOCKED : DONE;
     }
     cpu_prefetch_command(command->next);
-    if (command->time_limit > 0 && command->time_limit < LONGEST_LIMIT) {
-        command->deadline =
-            cpu_now_for(command->time_limit) + (uint64_t)(command->time_limit * 1e9);
-    }
+    set_deadline(command);
     bool alone = cpu_plan_command(executor, stream, command);
     if (alone) {
         run_alone(executor, command);
@@ -225,6 +237,30 @@ void cpu_run_commands(struct cpu_executor *executor, struct cpu_stream *stream, 
             return;
         }
         finish(stream);
+    }
+}
+
+void cpu_run_at_once(struct cpu_executor *executor, struct cpu_stream *stream,
+                     struct cpu_command *command) {
+    atomic_store_explicit(&executor->stream, stream, memory_order_relaxed);
+    stream->batch = command;
+    if (cpu_stream_cancelled(stream)) {
+        refuse(command);
+    } else if (!atomic_load(&stream->failed)) {
+        set_deadline(command);
+        run_alone(executor, command);
+    }
+    finish(stream);
+    pthread_mutex_lock(&stream->lock);
+    struct cpu_command *surplus = recycle(stream);
+    bool more = atomic_load_explicit(&stream->queue_first, memory_order_relaxed) != NULL;
+    if (!more) {
+        be_idle(stream);
+    }
+    pthread_mutex_unlock(&stream->lock);
+    free_commands(surplus);
+    if (more) { /* from another thread, which found the stream led */
+        cpu_pool_ready(stream, CPU_UNKNOWN_WORK);
     }
 }
 

@@ -89,7 +89,7 @@ static void *watch(void *argument) {
         pthread_cond_timedwait(&watchdog->wake, &watchdog->lock, &until);
         bool running = look(device);
         if (running) {
-            cpu_signals_keep();
+            cpu_signals_keep(false);
         }
         quiet = running ? 0 : quiet + 1;
     }
