@@ -9,11 +9,11 @@
 
 static const struct ig_argument arguments[] = {
     {"x", "float", INGOT_ARGUMENT_BUFFER, INGOT_SPACE_DEVICE, 0, 0, 4, 4, INGOT_SCALAR_F32, 1, 0, 1,
-     1, 0},
+     1, 0, 0},
     {"params", "Params", INGOT_ARGUMENT_BUFFER, INGOT_SPACE_CONSTANT, 3, 1, 48, 16,
-     INGOT_SCALAR_NONE, 0, 1, 0, 0, 0},
+     INGOT_SCALAR_NONE, 0, 1, 0, 0, 0, 1},
     {"scratch", "half4", INGOT_ARGUMENT_THREADGROUP, INGOT_SPACE_THREADGROUP, 0, 0, 8, 8,
-     INGOT_SCALAR_F16, 4, 0, 1, 1, 1},
+     INGOT_SCALAR_F16, 4, 0, 1, 1, 1, 0},
 };
 static const struct ig_code codes[] = {
     {.target = "x86-64-v3", .bytes = "abc\0def", .size = 7},
