@@ -1,5 +1,4 @@
-; Function constants: a value, one that an initialiser derives, and arguments that are there only if a constant says so:
-; by a variable of its own, or by the constant's.
+; Function constants: a value, one that an initialiser derives, and an argument that is there only if a constant says so.
 ; // RUN: kernel=scaled threads=4 group=4
 ; // ARG 0: f32[4] = i
 ; // ARG 1: f32 [100 200 300 400]
@@ -14,15 +13,6 @@
 ; // RUN: kernel=scaled threads=4 group=4
 ; // ARG 0: f32[4] = i
 ; // EXPECT-ERROR: needs function constant
-; // RUN: kernel=direct threads=4 group=4
-; // ARG 0: f32[4] = i
-; // ARG 1: f32 [100 200 300 400]
-; // CONST has_bias: bool = 1
-; // EXPECT 0: f32 [100 201 302 403]
-; // RUN: kernel=direct threads=4 group=4
-; // ARG 0: f32[4] = i
-; // CONST has_bias: bool = 0
-; // EXPECT 0: f32 [0 1 2 3]
 ; ModuleID = 'constants'
 target datalayout = "e-p:64:64:64-i1:8:8-i8:8:8-i16:16:16-i32:32:32-i64:64:64-f32:32:32-f64:64:64-v16:16:16-v24:32:32-v32:32:32-v48:64:64-v64:64:64-v96:128:128-v128:128:128-v192:256:256-v256:256:256-v512:512:512-v1024:1024:1024-n8:16:32"
 target triple = "air64_v28-apple-macosx26.0.0"
@@ -68,28 +58,9 @@ end:
   ret void
 }
 
-define void @direct(ptr addrspace(1) %a, ptr addrspace(1) %bias, i32 %i) {
-entry:
-  %w = zext i32 %i to i64
-  %p = getelementptr inbounds float, ptr addrspace(1) %a, i64 %w
-  %x = load float, ptr addrspace(1) %p, align 4
-  %h = load i8, ptr addrspace(2) @has_bias, align 1
-  %t = icmp ne i8 %h, 0
-  br i1 %t, label %with, label %end
-with:
-  %q = getelementptr inbounds float, ptr addrspace(1) %bias, i64 %w
-  %b = load float, ptr addrspace(1) %q, align 4
-  br label %end
-end:
-  %add = phi float [ 0.0, %entry ], [ %b, %with ]
-  %z = fadd float %x, %add
-  store float %z, ptr addrspace(1) %p, align 4
-  ret void
-}
-
 declare i8 @air.normalize_function_constant_predicate.i8(i8)
 
-!air.kernel = !{!6, !12}
+!air.kernel = !{!6}
 !air.function_constants = !{!7, !8}
 !0 = !{ptr addrspace(2) @__metal_implicit_fc_pred_0, !"bool"}
 !1 = !{i32 0, !"air.buffer", !"air.location_index", i32 0, i32 1, !"air.read_write", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"b0"}
@@ -100,7 +71,3 @@ declare i8 @air.normalize_function_constant_predicate.i8(i8)
 !6 = !{ptr @scaled, !5, !4}
 !7 = !{ptr addrspace(2) @factor, !"float", !"factor", i32 7}
 !8 = !{ptr addrspace(2) @has_bias, !"bool", !"has_bias", i32 8}
-!9 = !{ptr addrspace(2) @has_bias, !"bool"}
-!10 = !{i32 1, !"air.buffer", !"air.location_index", i32 1, i32 1, !"air.read", !"air.address_space", i32 1, !"air.arg_type_size", i32 4, !"air.arg_type_align_size", i32 4, !"air.arg_type_name", !"float", !"air.arg_name", !"b1", !"air.function_constant", !9}
-!11 = !{!1, !10, !3}
-!12 = !{ptr @direct, !5, !11}
