@@ -8,6 +8,7 @@
 #define INGOT_KERNELS_COMMON_FEW_COLUMNS_H
 
 #include "common/few_columns_args.h"
+#include "common/reduce.h"
 
 /* Some rows of a matrix: those of a SIMD-group. */
 template <uint CHUNKS> struct few_rows {
@@ -25,9 +26,9 @@ inline ulong few_row(few_place place, uint i) {
     return min(place.first + i, place.rows - 1);
 }
 
-/* A chunk that is full needs no mask, and one that is empty no loads. */
+/* A chunk that is full needs no mask; `fill` stands past the end of a row. */
 template <uint CHUNKS, typename T>
-inline few_rows<CHUNKS> few_load(device const T *x, ulong stride, few_place place) {
+inline few_rows<CHUNKS> few_load(device const T *x, ulong stride, few_place place, float fill = 0) {
     few_rows<CHUNKS> v;
     for (uint c = 0; c < CHUNKS; c++) {
         const uint column = c * 32 + place.lane;
@@ -38,7 +39,7 @@ inline few_rows<CHUNKS> few_load(device const T *x, ulong stride, few_place plac
         } else {
             for (uint i = 0; i < v.ROWS; i++) {
                 v.at[i][c] =
-                    column < place.columns ? float(x[few_row(place, i) * stride + column]) : 0.0f;
+                    column < place.columns ? float(x[few_row(place, i) * stride + column]) : fill;
             }
         }
     }
@@ -53,6 +54,29 @@ template <uint CHUNKS> inline void few_sums(few_rows<CHUNKS> v, thread float *su
             sum += v.at[i][c];
         }
         sums[i] = simd_sum(sum);
+    }
+}
+
+/* The logarithms of numbers that all lanes have: a lane takes one of them. */
+template <uint COUNT> inline void few_logs(thread float *numbers, uint lane) {
+    float mine = numbers[0];
+    for (uint i = 1; i < COUNT; i++) {
+        mine = lane == i ? numbers[i] : mine;
+    }
+    mine = log(mine);
+    for (uint i = 0; i < COUNT; i++) {
+        numbers[i] = simd_broadcast(mine, ushort(i));
+    }
+}
+
+/* The greatest of each row. */
+template <uint CHUNKS> inline void few_tops(few_rows<CHUNKS> v, thread float *tops) {
+    for (uint i = 0; i < v.ROWS; i++) {
+        float top = v.at[i][0];
+        for (uint c = 1; c < CHUNKS; c++) {
+            top = greater(v.at[i][c], top);
+        }
+        tops[i] = simd_max(top);
     }
 }
 
@@ -74,10 +98,7 @@ inline void few_store(device T *x, ulong stride, few_place place, few_rows<CHUNK
     }
 }
 
-#define INSTANTIATE_FEW(kernel)                                                                    \
-    INSTANTIATE_FEW_CHUNKS(kernel, "1", 1)                                                         \
-    INSTANTIATE_FEW_CHUNKS(kernel, "2", 2) INSTANTIATE_FEW_CHUNKS(kernel, "4", 4)
-#define INSTANTIATE_FEW_CHUNKS(kernel, chunks, CHUNKS)                                             \
+#define INSTANTIATE_FEW(kernel, chunks, CHUNKS)                                                    \
     INSTANTIATE_KERNEL(#kernel "_" chunks "_f32", kernel<float, CHUNKS>)                           \
     INSTANTIATE_KERNEL(#kernel "_" chunks "_f16", kernel<half, CHUNKS>)                            \
     INSTANTIATE_KERNEL(#kernel "_" chunks "_bf16", kernel<bfloat, CHUNKS>)

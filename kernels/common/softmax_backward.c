@@ -1,7 +1,7 @@
 /* The backward of softmax and of its logarithm, on the host. */
 #include "common/softmax_backward.h"
 
-#include "common/few_columns_args.h"
+#include "common/few_columns_host.h"
 
 bool igo_softmax_backward_begin(struct igo_call *call, struct igo_softmax_backward *b) {
     if (call->failed) {
@@ -16,30 +16,14 @@ bool igo_softmax_backward_begin(struct igo_call *call, struct igo_softmax_backwa
     return !call->failed && b->matrix.rows && b->matrix.columns;
 }
 
-/* Of 32 columns, where a SIMD-group is to take several rows at a time; else 0. Not on devices with
- * vector loads. */
-static uint32_t few_chunks(const struct igo_call *call, const struct igo_matrix *matrix) {
-    if (igo_knob(call, IGO_ROW_SIMD) != 1 || igo_knob(call, IGO_ROW_VEC) == 4 ||
-        matrix->columns > 32 * FEW_CHUNKS) {
-        return 0;
-    }
-    return matrix->columns <= 32 ? 1 : matrix->columns <= 64 ? 2 : 4;
-}
-
-void igo_softmax_backward_launch(struct igo_call *call, const struct igo_softmax_backward *b,
+void igo_softmax_backward_launch(struct igo_call *call, struct igo_softmax_backward *b,
                                  const char *kernel, const void *args, size_t size) {
     struct igo_launch launch = {0};
     igo_matrix_policy(call, &b->matrix);
-    const uint32_t chunks = few_chunks(call, &b->matrix);
-    uint64_t items = b->matrix.rows;
-    if (chunks) {
-        const uint32_t each = FEW_ROWS / chunks;
-        items = (items + each - 1) / each;
-        igo_launch_kernel(&launch, "%s_few_%u_%s", kernel, chunks, igo_type_name(b->y->type));
-    } else {
+    if (!igo_launch_few(call, &launch, &b->matrix, kernel, 2)) {
         igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(b->y->type));
+        igo_launch_rows(call, &launch, &b->matrix, b->matrix.rows);
     }
-    igo_launch_rows(call, &launch, &b->matrix, items);
     igo_launch_tensor(&launch, b->y, NULL);
     igo_launch_tensor(&launch, b->dy, NULL);
     igo_launch_tensor(&launch, b->dx, NULL);

@@ -15,7 +15,7 @@ struct igo_softmax_backward {
  * nothing to do. */
 bool igo_softmax_backward_begin(struct igo_call *call, struct igo_softmax_backward *backward);
 /* One launch: the name of a type is behind the kernel's. */
-void igo_softmax_backward_launch(struct igo_call *call, const struct igo_softmax_backward *backward,
+void igo_softmax_backward_launch(struct igo_call *call, struct igo_softmax_backward *backward,
                                  const char *kernel, const void *args, size_t size);
 
 #endif

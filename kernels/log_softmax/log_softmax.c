@@ -1,4 +1,5 @@
 /* log_softmax on the host. */
+#include "common/few_columns_host.h"
 #include "common/softmax_backward.h"
 #include "log_softmax/log_softmax_args.h"
 
@@ -44,9 +45,11 @@ ingot_status ingot_op_log_softmax(ingot_ops *ops, ingot_stream *stream,
     args.past_caches = igo_stores_past_caches(&call, desc->out);
     igo_matrix_policy(&call, &matrix);
     struct igo_launch launch = {0};
-    igo_launch_kernel(&launch, "log_softmax_%s_k%u", igo_type_name(desc->x->type),
-                      igo_matrix_keep(&call, &matrix, (const uint32_t[]){8}, 1));
-    igo_launch_rows(&call, &launch, &matrix, matrix.rows);
+    if (!igo_launch_few(&call, &launch, &matrix, "log_softmax", FEW_CHUNKS)) {
+        igo_launch_kernel(&launch, "log_softmax_%s_k%u", igo_type_name(desc->x->type),
+                          igo_matrix_keep(&call, &matrix, (const uint32_t[]){8}, 1));
+        igo_launch_rows(&call, &launch, &matrix, matrix.rows);
+    }
     igo_launch_tensor(&launch, desc->x, NULL);
     igo_launch_tensor(&launch, desc->out, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);

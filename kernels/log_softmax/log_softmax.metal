@@ -10,10 +10,8 @@ using namespace metal;
 
 template <typename T, int KEEP>
 [[max_total_threads_per_threadgroup(row_most_threads<KEEP, true, T, T>())]]
-kernel void log_softmax(device const T *x [[buffer(0)]],
-                        device T *out [[buffer(1)]],
-                        constant log_softmax_args &args [[buffer(2)]],
-                        ROW_POSITIONS) {
+kernel void log_softmax(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
+                        constant log_softmax_args &args [[buffer(2)]], ROW_POSITIONS) {
     threadgroup float row_shared[32];
     ulong row = ROW_NUMBER;
     if (row >= args.rows) {
@@ -46,10 +44,37 @@ kernel void log_softmax(device const T *x [[buffer(0)]],
     }
 }
 
+// The same for rows of few columns.
+template <typename T, uint CHUNKS>
+kernel void log_softmax_few(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
+                            constant log_softmax_args &args [[buffer(2)]], ROW_POSITIONS) {
+    const few_place place = {ROW_NUMBER * few_rows<CHUNKS>::ROWS, args.rows, args.columns,
+                             row_lane};
+    if (place.first >= args.rows) {
+        return;
+    }
+    few_rows<CHUNKS> v = few_load<CHUNKS>(x, args.x_stride, place, -INFINITY), e;
+    float tops[v.ROWS], sums[v.ROWS];
+    few_tops(v, tops);
+    for (uint i = 0; i < v.ROWS; i++) {
+        tops[i] = online_base(tops[i]);
+        for (uint c = 0; c < CHUNKS; c++) {
+            e.at[i][c] = fast::exp(v.at[i][c] - tops[i]);
+        }
+    }
+    few_sums(e, sums);
+    few_logs<v.ROWS>(sums, row_lane);
+    for (uint i = 0; i < v.ROWS; i++) {
+        for (uint c = 0; c < CHUNKS; c++) {
+            v.at[i][c] = (v.at[i][c] - tops[i]) - sums[i];
+        }
+    }
+    few_store(out, args.out_stride, place, v);
+}
+
 // dx = dy - exp(y) * sum(dy)
 template <typename T>
-kernel void log_softmax_backward(device const T *y [[buffer(0)]],
-                                 device const T *dy [[buffer(1)]],
+kernel void log_softmax_backward(device const T *y [[buffer(0)]], device const T *dy [[buffer(1)]],
                                  device T *dx [[buffer(2)]],
                                  constant log_softmax_backward_args &args [[buffer(3)]],
                                  ROW_POSITIONS) {
@@ -77,8 +102,7 @@ kernel void log_softmax_backward(device const T *y [[buffer(0)]],
 // The same for rows of few columns.
 template <typename T, uint CHUNKS>
 kernel void log_softmax_backward_few(device const T *y [[buffer(0)]],
-                                     device const T *dy [[buffer(1)]],
-                                     device T *dx [[buffer(2)]],
+                                     device const T *dy [[buffer(1)]], device T *dx [[buffer(2)]],
                                      constant log_softmax_backward_args &args [[buffer(3)]],
                                      ROW_POSITIONS) {
     const few_place place = {ROW_NUMBER * few_rows<CHUNKS>::ROWS, args.rows, args.columns,
@@ -105,4 +129,8 @@ INSTANTIATE_LOG_SOFTMAX("f32", float)
 INSTANTIATE_LOG_SOFTMAX("f16", half)
 INSTANTIATE_LOG_SOFTMAX("bf16", bfloat)
 INSTANTIATE_FLOATS(log_softmax_backward)
-INSTANTIATE_FEW(log_softmax_backward_few)
+INSTANTIATE_FEW(log_softmax_few, "1", 1)
+INSTANTIATE_FEW(log_softmax_few, "2", 2)
+INSTANTIATE_FEW(log_softmax_few, "4", 4)
+INSTANTIATE_FEW(log_softmax_backward_few, "1", 1)
+INSTANTIATE_FEW(log_softmax_backward_few, "2", 2)

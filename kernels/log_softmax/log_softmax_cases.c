@@ -7,6 +7,8 @@ static const struct igh_case cases[] = {
     ROW_SMALLEST_CASES,
     {.name = "33x127", .n = {33, 127}},
     {.name = "64x1000 in place", .n = {64, 1000}, .flags = IN_PLACE},
+    {.name = "19x45 in place", .n = {19, 45}, .flags = IN_PLACE},
+    {.name = "6x50", .n = {6, 50}, .uses = IGH_CHECK | IGH_SPECIALS},
     {.name = "17x640 strided", .n = {17, 640, 701, 3}},
     {.name = "3x5 far apart", .n = {3, 5, ROW_FAR}},
     {.name = "7x333 wide range", .n = {7, 333}, .f = {1000}},

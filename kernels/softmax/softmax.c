@@ -2,6 +2,7 @@
 #include <math.h>
 
 #include "base/scalar.h"
+#include "common/few_columns_host.h"
 #include "common/softmax_backward.h"
 #include "softmax/softmax_args.h"
 
@@ -148,12 +149,18 @@ ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
     igo_matrix_policy(&call, &matrix);
     args.past_caches = igo_stores_past_caches(&call, desc->out);
     struct igo_launch launch = {0};
-    igo_launch_kernel(&launch, "softmax_%s_%s_k%u", igo_type_name(desc->x->type),
-                      desc->mask ? igo_type_name(desc->mask->type) : "none",
-                      igo_matrix_keep(&call, &matrix, keeps, 3));
-    igo_launch_rows(&call, &launch, &matrix, matrix.rows);
+    const bool few = !desc->mask && !desc->causal &&
+                     igo_launch_few(&call, &launch, &matrix, "softmax", FEW_CHUNKS);
+    if (!few) {
+        igo_launch_kernel(&launch, "softmax_%s_%s_k%u", igo_type_name(desc->x->type),
+                          desc->mask ? igo_type_name(desc->mask->type) : "none",
+                          igo_matrix_keep(&call, &matrix, keeps, 3));
+        igo_launch_rows(&call, &launch, &matrix, matrix.rows);
+    }
     igo_launch_tensor(&launch, desc->x, NULL);
-    igo_launch_optional(&launch, desc->mask);
+    if (!few) {
+        igo_launch_optional(&launch, desc->mask);
+    }
     igo_launch_tensor(&launch, desc->out, NULL);
     igo_launch_bytes(&launch, &args, sizeof args);
     igo_dispatch(&call, &launch);

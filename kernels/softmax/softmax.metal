@@ -79,10 +79,8 @@ template <typename T> inline float4 exponential(float4 x) {
 
 template <typename T, typename M, int KEEP>
 [[max_total_threads_per_threadgroup(row_most_threads<KEEP, true, T, T>())]]
-kernel void softmax(device const T *x [[buffer(0)]],
-                    device const M *mask [[buffer(1)]],
-                    device T *out [[buffer(2)]],
-                    constant softmax_args &args [[buffer(3)]],
+kernel void softmax(device const T *x [[buffer(0)]], device const M *mask [[buffer(1)]],
+                    device T *out [[buffer(2)]], constant softmax_args &args [[buffer(3)]],
                     ROW_POSITIONS) {
     threads_at_once(KEEP == 4 && ROW_SIMDS == 16 ? ROW_THREADS_AT_ONCE : 0);
     threadgroup float row_shared[32];
@@ -151,13 +149,45 @@ kernel void softmax(device const T *x [[buffer(0)]],
     }
 }
 
+// The same for rows of few columns, all of which take part.
+template <typename T, uint CHUNKS>
+kernel void softmax_few(device const T *x [[buffer(0)]], device T *out [[buffer(1)]],
+                        constant softmax_args &args [[buffer(2)]], ROW_POSITIONS) {
+    const few_place place = {ROW_NUMBER * few_rows<CHUNKS>::ROWS, args.rows, args.columns,
+                             row_lane};
+    if (place.first >= args.rows) {
+        return;
+    }
+    few_rows<CHUNKS> v = few_load<CHUNKS>(x, args.x_stride, place);
+    float tops[v.ROWS], sums[v.ROWS];
+    for (uint i = 0; i < v.ROWS; i++) {
+        for (uint c = 0; c < CHUNKS; c++) {
+            const bool inside = c * 32 + row_lane < args.columns;
+            v.at[i][c] = inside ? v.at[i][c] * args.scale : -INFINITY;
+        }
+    }
+    few_tops(v, tops);
+    for (uint i = 0; i < v.ROWS; i++) {
+        tops[i] = online_base(tops[i]);
+        for (uint c = 0; c < CHUNKS; c++) {
+            v.at[i][c] = fast::exp(v.at[i][c] - tops[i]);
+        }
+    }
+    few_sums(v, sums);
+    for (uint i = 0; i < v.ROWS; i++) {
+        const float scale = 1 / sums[i];
+        for (uint c = 0; c < CHUNKS; c++) {
+            v.at[i][c] *= scale;
+        }
+    }
+    few_store(out, args.out_stride, place, v);
+}
+
 // dx = scale * y * (dy - sum(y * dy))
 template <typename T>
-kernel void softmax_backward(device const T *y [[buffer(0)]],
-                             device const T *dy [[buffer(1)]],
+kernel void softmax_backward(device const T *y [[buffer(0)]], device const T *dy [[buffer(1)]],
                              device T *dx [[buffer(2)]],
-                             constant softmax_backward_args &args [[buffer(3)]],
-                             ROW_POSITIONS) {
+                             constant softmax_backward_args &args [[buffer(3)]], ROW_POSITIONS) {
     memory_bound<T>();
     threadgroup float row_shared[32];
     ulong row = ROW_NUMBER;
@@ -181,8 +211,7 @@ kernel void softmax_backward(device const T *y [[buffer(0)]],
 
 // The same for rows of few columns.
 template <typename T, uint CHUNKS>
-kernel void softmax_backward_few(device const T *y [[buffer(0)]],
-                                 device const T *dy [[buffer(1)]],
+kernel void softmax_backward_few(device const T *y [[buffer(0)]], device const T *dy [[buffer(1)]],
                                  device T *dx [[buffer(2)]],
                                  constant softmax_backward_args &args [[buffer(3)]],
                                  ROW_POSITIONS) {
@@ -223,4 +252,8 @@ INSTANTIATE_SOFTMAX_TYPE("bf16", bfloat)
 INSTANTIATE_SOFTMAX("f16_f16", half, half)
 INSTANTIATE_SOFTMAX("bf16_bf16", bfloat, bfloat)
 INSTANTIATE_FLOATS(softmax_backward)
-INSTANTIATE_FEW(softmax_backward_few)
+INSTANTIATE_FEW(softmax_few, "1", 1)
+INSTANTIATE_FEW(softmax_few, "2", 2)
+INSTANTIATE_FEW(softmax_few, "4", 4)
+INSTANTIATE_FEW(softmax_backward_few, "1", 1)
+INSTANTIATE_FEW(softmax_backward_few, "2", 2)

@@ -27,10 +27,11 @@ static ingot_status check_request(const char *function, const ingot_device *devi
 }
 
 static ingot_buffer *new_buffer(ingot_device *device, uint64_t length) {
-    ingot_buffer *buffer = calloc(1, sizeof *buffer);
+    ingot_buffer *buffer = malloc(sizeof *buffer); /* calloc takes longer: no cache of a thread's */
     if (!buffer) {
         return NULL;
     }
+    memset(buffer, 0, sizeof *buffer);
     atomic_init(&buffer->references, 1);
     buffer->device = device;
     buffer->length = length;
