@@ -1,5 +1,6 @@
 /* `ingot bench`: how fast the operations are, against this machine's own ceilings and against an
  * earlier run. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,13 +91,15 @@ static void print_row(const struct bench *bench, const struct bench_row *row) {
     const struct igh_timing *timing = &row->timing;
     printf(" ");
     tool_print(stdout, -9, tool_seconds(timing->median, text));
-    printf(" %5.0f%%", timing->median > 0 ? (timing->p90 - timing->p10) / timing->median * 100 : 0);
+    const double spread = timing->median > 0 ? (timing->p90 - timing->p10) / timing->median : 0;
+    const bool is_wild = spread > 99.99; /* the machine did something else meanwhile */
+    printf(is_wild ? " %5.0f×" : " %5.0f%%", spread * (is_wild ? 1 : 100));
     print_rate(row->bytes, timing->median);
     print_rate(row->flops, timing->median);
     if (row->share > 0) {
         bool is_huge = row->share > 9.99; /* from a cache, or by a ceiling that was disturbed */
-        printf(is_huge ? " %3.0f× %-4s" : " %3.0f%% %-4s", row->share * (is_huge ? 1 : 100),
-               row->by_bytes ? "copy" : "fma");
+        printf(is_huge ? " %3.0f× %-4s" : " %3.0f%% %-4s",
+               is_huge ? fmin(row->share, 999) : row->share * 100, row->by_bytes ? "copy" : "fma");
     } else {
         printf(" %9s", "");
     }

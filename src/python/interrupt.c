@@ -2,9 +2,9 @@
  * Ctrl-C while Python's main thread waits for a kernel, and most often runs a part of it.
  *
  * Python's handlers of signals run on that thread only, between two steps of the interpreter: it
- * has to leave the kernel first. The C handler of SIGINT is Python's own behind one that wakes a
- * thread. That thread takes the GIL, sees whether the signal is going to raise KeyboardInterrupt,
- * and cancels the stream. With another handler, which may as well go on, the kernel is left alone.
+ * has to leave the kernel first. The C handler of SIGINT is Python's own, and wakes a thread. That
+ * thread takes the GIL, sees whether the signal is going to raise KeyboardInterrupt, and cancels
+ * the stream. With another handler, which may as well go on, the kernel is left alone.
  */
 #include "python/interrupt.h"
 
@@ -33,14 +33,14 @@ static PyObject *get_handler, *default_handler; /* _signal.getsignal, default_in
 /* ---- the signal ---- */
 
 static void on_press(int number, siginfo_t *info, void *context) {
-    int saved = errno;
-    sem_post(&presses);
-    errno = saved;
     if (before.sa_flags & SA_SIGINFO) {
         before.sa_sigaction(number, info, context);
     } else {
         before.sa_handler(number);
     }
+    int saved = errno;
+    sem_post(&presses); /* last: who sees that the wait was cancelled has to see the signal too */
+    errno = saved;
 }
 
 static bool is_ours(const struct sigaction *action) {

@@ -1,6 +1,8 @@
 /* Running kernels on the CPU device: grids, partial groups, barriers, streams, copies, faults,
  * time limits. The kernels are C text, see runtime_support.h. */
 #include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <unistd.h>
 
@@ -288,6 +290,49 @@ static ingot_status wait_and_cancel(ingot_stream *queue) {
     return status;
 }
 
+/* A signal of the program's own, whose handler takes its time on a thread that is in a kernel. */
+static atomic_int handlers_begun, handlers_ended;
+
+static void take_time(int number) {
+    (void)number;
+    atomic_fetch_add(&handlers_begun, 1);
+    usleep(60000); /* the kernel is cancelled meanwhile */
+    atomic_fetch_add(&handlers_ended, 1);
+}
+
+static void *signal_and_cancel(void *waiter) {
+    usleep(20000);
+    const int before = atomic_load(&handlers_begun);
+    bool right = pthread_kill(*(pthread_t *)waiter, SIGUSR2) == 0;
+    for (int looks = 0; looks < 20000 && atomic_load(&handlers_begun) == before; looks++) {
+        usleep(1000);
+    }
+    right &= ingot_stream_cancel(stream) == INGOT_OK;
+    return right ? waiter : NULL;
+}
+
+/* The handler ends before the kernel does: who is interrupted twice does not leave the first one in
+ * the middle, nor with its signal blocked. */
+static void cancel_in_handler(ingot_buffer *out) {
+    struct sigaction action = {.sa_handler = take_time, .sa_flags = SA_RESTART}, old;
+    pthread_t waiter = pthread_self();
+    sigset_t blocked;
+    CHECK(sigaction(SIGUSR2, &action, &old) == 0);
+    for (int round = 1; round <= 3; round++) {
+        pthread_t thread;
+        void *result = NULL;
+        queue_on(stream, "endless", 64, out);
+        CHECK(pthread_create(&thread, NULL, signal_and_cancel, &waiter) == 0);
+        FAILS(ingot_stream_wait(stream), INGOT_CANCELLED, "\"endless\"", "stopped");
+        CHECK(atomic_load(&handlers_ended) == atomic_load(&handlers_begun));
+        pthread_sigmask(SIG_SETMASK, NULL, &blocked);
+        CHECK(sigismember(&blocked, SIGUSR2) == 0);
+        pthread_join(thread, &result);
+        CHECK(result == &waiter);
+    }
+    sigaction(SIGUSR2, &old, NULL);
+}
+
 static void cancel_running(void) {
     ingot_buffer *out = NULL;
     ingot_stream *other = NULL;
@@ -305,6 +350,7 @@ static void cancel_running(void) {
     }
     queue_on(stream, "endless_barriers", 3, out);
     FAILS(wait_and_cancel(stream), INGOT_CANCELLED, "\"endless_barriers\"");
+    cancel_in_handler(out);
     test_barriers();
 
     /* What waits for another stream's event: ended when it would begin. */

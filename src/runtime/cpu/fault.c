@@ -4,7 +4,8 @@
  * Handlers are installed once per process. A handler acts only when the thread is inside a
  * kernel: it notes what happened and switches back to the thread's own stack. Otherwise the
  * handler that was there before gets the signal. Handlers unblock what they may need again
- * before they leave without returning.
+ * before they leave without returning. Handlers of other signals that came while a kernel ran are
+ * let end first.
  *
  * Others may install theirs later (Python's faulthandler). Ours is then put in front again, and
  * theirs gets what is not a kernel's. Theirs believes that it is in front and ours behind it: so
@@ -141,15 +142,32 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     leave_kernel(executor);
 }
 
+/* Did the signal arrive in the handler of another one, which began while the kernel ran? Such a
+ * handler blocks its own signal. */
+static bool is_within_handler(const struct cpu_executor *executor, const ucontext_t *context) {
+    sigset_t needed;
+    needed_signals(&needed);
+    for (int number = 1; number < NSIG; number++) {
+        const bool was_blocked =
+            sigismember(&executor->saved_mask, number) == 1 && sigismember(&needed, number) != 1;
+        if (!was_blocked && sigismember(&context->uc_sigmask, number) == 1) {
+            return true;
+        }
+    }
+    return false;
+}
+
 static void on_interrupt(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
-    (void)context;
     struct cpu_executor *executor = self;
     if (!executor) {
         return;
     }
     atomic_store_explicit(&executor->interrupted, false, memory_order_relaxed);
+    if (executor->in_kernel && is_within_handler(executor, context)) {
+        return; /* a handler goes on to its end; the watchdog comes again */
+    }
     /* Inside a kernel its stream is there for certain. The watchdog comes again if this is not. */
     if (executor->in_kernel &&
         cpu_stream_cancelled(atomic_load_explicit(&executor->stream, memory_order_relaxed))) {
