@@ -71,23 +71,16 @@ struct race_shadow *race_find_shadow(const struct race_dispatch *race, uint64_t 
     return shadow && address - shadow->start < shadow->bytes ? shadow : NULL;
 }
 
-struct lanes {
-    uint32_t mask;
-    uint64_t base;
-    int64_t stride;
-    const uint64_t *addresses, *values; /* addresses NULL: base and stride say it */
-};
-
 /* Addresses that turn out to grow evenly. */
-static void straighten(struct lanes *lanes) {
+static void straighten(struct race_lanes *lanes) {
     uint32_t first = (uint32_t)__builtin_ctz(lanes->mask), rest = lanes->mask & (lanes->mask - 1);
     const uint64_t *addresses = lanes->addresses;
     uint32_t second = rest ? (uint32_t)__builtin_ctz(rest) : first;
     uint64_t stride = second == first + 1 ? addresses[second] - addresses[first] : 0;
     uint64_t base = addresses[first] - stride * first, apart = 0;
-    for (; rest; rest &= rest - 1) {
+    for (; rest && !apart; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        apart |= addresses[lane] ^ (base + stride * lane);
+        apart = addresses[lane] ^ (base + stride * lane);
     }
     if (!apart) {
         lanes->addresses = NULL;
@@ -96,12 +89,8 @@ static void straighten(struct lanes *lanes) {
     }
 }
 
-static uint64_t address_of(const struct lanes *lanes, uint32_t lane) {
-    return lanes->addresses ? lanes->addresses[lane] : lanes->base + (uint64_t)lanes->stride * lane;
-}
-
 /* Lanes one after the other, each behind the last one; false: it is to be done lane by lane. */
-static bool visit_as_run(const struct race_visit *visit, const struct lanes *lanes) {
+static bool visit_as_run(const struct race_visit *visit, const struct race_lanes *lanes) {
     const struct race_shadow *shadow = visit->shadow;
     uint32_t first = (uint32_t)__builtin_ctz(lanes->mask), shifted = lanes->mask >> first;
     uint64_t offset = lanes->base + (uint64_t)lanes->stride * first - shadow->start;
@@ -127,7 +116,7 @@ static bool visit_as_run(const struct race_visit *visit, const struct lanes *lan
 
 /* Of lanes that all access the same place, do two stand for them? All load; or all store the same
  * value, which is a race for nobody. */
-static bool stand_for_all(const struct race_visit *visit, const struct lanes *lanes) {
+static bool stand_for_all(const struct race_visit *visit, const struct race_lanes *lanes) {
     if (!(visit->detail & INGOT_CPU_RACE_WRITES)) {
         return true;
     }
@@ -143,7 +132,7 @@ static bool stand_for_all(const struct race_visit *visit, const struct lanes *la
     return !apart;
 }
 
-static void visit_lanes(struct race_visit *visit, const struct lanes *lanes, bool is_known) {
+static void visit_lanes(struct race_visit *visit, const struct race_lanes *lanes, bool is_known) {
     uint64_t held = UINT64_MAX;
     uint32_t mask = lanes->mask;
     if (!lanes->addresses && !lanes->stride && stand_for_all(visit, lanes)) {
@@ -151,7 +140,8 @@ static void visit_lanes(struct race_visit *visit, const struct lanes *lanes, boo
     }
     for (uint32_t rest = mask; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
-        uint64_t address = address_of(lanes, lane), value = lanes->values ? lanes->values[lane] : 0;
+        uint64_t address = race_address_of(lanes, lane),
+                 value = lanes->values ? lanes->values[lane] : 0;
         uint64_t size = visit->place->bytes ? visit->place->bytes : value;
         if (!is_known && !(visit->shadow && address >= visit->shadow->start &&
                            address - visit->shadow->start < visit->shadow->bytes)) {
@@ -187,11 +177,11 @@ static void set_record(struct race_visit *visit) {
 }
 
 /* Atomics in kernels with fences: what they hand on, and what they see. */
-static void pass_on(struct race_visit *visit, const struct lanes *lanes) {
+static void pass_on(struct race_visit *visit, const struct race_lanes *lanes) {
     for (uint32_t rest = lanes->mask; rest; rest &= rest - 1) {
         uint32_t lane = (uint32_t)__builtin_ctz(rest);
         uint32_t thread = visit->simdgroup * INGOT_SIMD_WIDTH + lane;
-        uint64_t address = address_of(lanes, lane);
+        uint64_t address = race_address_of(lanes, lane);
         if (visit->detail & INGOT_CPU_RACE_SEEN) {
             race_see(visit->race, visit->own, thread, address);
         } else if (visit->detail & INGOT_CPU_RACE_WRITES) {
@@ -218,7 +208,7 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
                                .place = &sanitized->places->items[place],
                                .number = place,
                                .simdgroup = simdgroup};
-    struct lanes lanes = {.mask = mask, .base = base, .stride = stride, .values = values};
+    struct race_lanes lanes = {.mask = mask, .base = base, .stride = stride, .values = values};
     if (stride == INGOT_CPU_SCATTERED) {
         lanes.addresses = (const uint64_t *)(uintptr_t)base;
         straighten(&lanes);
@@ -237,6 +227,10 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     }
     if (visit.space == RACE_THREADGROUP) {
         visit.shadow = &own->shadow;
+        lanes.mask = race_visit_apart(&visit, &lanes);
+        if (!lanes.mask) {
+            return;
+        }
     } else if (visit.place->slot != INGOT_CPU_NO_SLOT) {
         visit.shadow = visit.race->by_slot[visit.place->slot];
         if (!visit.shadow) {
@@ -247,7 +241,7 @@ void ig_race_access(const struct ingot_cpu_group *group, uint32_t simdgroup, uin
     bool is_known = visit.shadow != NULL;
     if (!lanes.addresses && !is_known) {
         visit.shadow =
-            race_find_shadow(visit.race, address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
+            race_find_shadow(visit.race, race_address_of(&lanes, (uint32_t)__builtin_ctz(mask)));
     }
     if (lanes.addresses || !visit.shadow || !visit_as_run(&visit, &lanes)) {
         visit_lanes(&visit, &lanes, is_known);

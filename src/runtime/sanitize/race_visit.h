@@ -95,6 +95,20 @@ static inline uint16_t race_value_in_cell(const struct race_visit *visit, uint64
                : race_mixed(value >> bits * index & ((UINT64_C(1) << bits) - 1));
 }
 
+/* ---- lanes apart from each other (race_lanes.c) ---- */
+
+struct race_lanes {
+    uint32_t mask;
+    uint64_t base;
+    int64_t stride;
+    const uint64_t *addresses, *values; /* addresses NULL: base and stride say it */
+};
+static inline uint64_t race_address_of(const struct race_lanes *lanes, uint32_t lane) {
+    return lanes->addresses ? lanes->addresses[lane] : lanes->base + (uint64_t)lanes->stride * lane;
+}
+/* Of threadgroup memory: the lanes that are left, of which it takes more to say. */
+uint32_t race_visit_apart(const struct race_visit *visit, const struct race_lanes *lanes);
+
 /* ---- blocks (race.c) ---- */
 
 /* Waits until nobody holds it, and holds it. */
