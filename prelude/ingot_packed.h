@@ -55,10 +55,10 @@ __ingot_inline constexpr vec<T, N> __ingot_plain(__ingot_packed_operand<T, N> x)
         return __ingot_unpack();                                                                   \
     }                                                                                              \
     __ingot_inline T &operator[](size_t i) {                                                       \
-        return (&x)[i];                                                                            \
+        return (*(T(*)[N]) & x)[i];                                                                \
     }                                                                                              \
     __ingot_inline const T &operator[](size_t i) const {                                           \
-        return (&x)[i];                                                                            \
+        return (*(const T(*)[N]) & x)[i];                                                          \
     }                                                                                              \
     __INGOT_PACKED_COMPOUND(+)                                                                     \
     __INGOT_PACKED_COMPOUND(-)                                                                     \

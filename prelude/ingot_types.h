@@ -168,10 +168,10 @@ struct __ingot_raw {};
         return *this;                                                                              \
     }                                                                                              \
     __ingot_inline T &operator[](size_t i) {                                                       \
-        return (&x)[i];                                                                            \
+        return (*(T(*)[N]) & x)[i];                                                                \
     }                                                                                              \
     __ingot_inline const T &operator[](size_t i) const {                                           \
-        return (&x)[i];                                                                            \
+        return (*(const T(*)[N]) & x)[i];                                                          \
     }                                                                                              \
     __INGOT_VEC_ARITHMETIC(N, +)                                                                   \
     __INGOT_VEC_ARITHMETIC(N, -)                                                                   \

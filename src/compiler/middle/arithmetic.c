@@ -244,14 +244,22 @@ enum igc_result igc_guard_arithmetic(struct igc_kernel *k) {
     return changed ? IGC_CHANGED : IGC_UNCHANGED;
 }
 
-/* The bool in memory that a stored byte is a copy of, or NULL. */
-static LLVMValueRef copied_bool(struct igc_kernel *k, LLVMValueRef stored) {
+/* The number that a byte tells whether it is not 0, or NULL. */
+static LLVMValueRef tested_byte(LLVMValueRef stored) {
     LLVMValueRef test = LLVMIsAZExtInst(stored) ? LLVMGetOperand(stored, 0) : NULL;
-    LLVMValueRef load = test && LLVMIsAICmpInst(test) ? LLVMGetOperand(test, 0) : NULL;
-    bool is_copy = load && LLVMIsALoadInst(load) && LLVMGetICmpPredicate(test) == LLVMIntNE &&
-                   LLVMTypeOf(load) == LLVMTypeOf(stored) && LLVMIsNull(LLVMGetOperand(test, 1)) &&
-                   LLVMGetMetadata(load, bool_mark(k));
-    return is_copy ? load : NULL;
+    LLVMValueRef byte = test && LLVMIsAICmpInst(test) ? LLVMGetOperand(test, 0) : NULL;
+    return byte && LLVMGetICmpPredicate(test) == LLVMIntNE &&
+                   LLVMTypeOf(byte) == LLVMTypeOf(stored) && LLVMIsNull(LLVMGetOperand(test, 1))
+               ? byte
+               : NULL;
+}
+
+/* The bool in memory that a stored byte is a copy of, by way of others maybe, or NULL. */
+static LLVMValueRef copied_bool(struct igc_kernel *k, LLVMValueRef stored) {
+    LLVMValueRef byte = stored;
+    while ((byte = tested_byte(byte)) && !LLVMIsALoadInst(byte)) {
+    }
+    return byte && LLVMGetMetadata(byte, bool_mark(k)) ? byte : NULL;
 }
 
 enum igc_result igc_copy_bools(struct igc_kernel *k) {

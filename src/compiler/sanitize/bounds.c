@@ -8,8 +8,8 @@
  *
  * An address whose root is known is compared with the root's size: that of a variable, or that of
  * an argument as it is bound. A private pointer into one of several variables has that one's size
- * beside it. Others are looked up by the device in its table of what is live. Does not: private
- * pointers that were loaded from memory.
+ * beside it. Others are compared with the private variables and the tables that they may point into
+ * and looked up by the device in its table of what is live.
  */
 #include <string.h>
 
@@ -41,19 +41,28 @@ struct check { /* ok is NULL: always */
     bool is_asked; /* the device was asked, and has reported */
 };
 
-/* The device knows what is bound and live; where the program's constants are, the code. */
+static LLVMValueRef either(struct igc_kernel *kernel, LLVMValueRef a, LLVMValueRef b) {
+    return a && b ? LLVMBuildOr(kernel->builder, a, b, "") : a ? a : b;
+}
+
+/* The device knows what is bound and live; where the program's constants and the thread's variables
+ * are, the code. A pointer without a space (0) may point to any of these. */
 static LLVMValueRef ask(struct igc_kernel *kernel, const struct igs_access *access, unsigned space,
                         uint32_t place) {
     LLVMBuilderRef b = kernel->builder;
-    LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, "");
-    LLVMValueRef in_table =
-        space == INGOT_SPACE_CONSTANT ? igs_in_table(kernel, address, access->size) : NULL;
-    LLVMValueRef elsewhere = in_table ? LLVMBuildNot(b, in_table, "") : NULL;
+    LLVMValueRef address = LLVMBuildPtrToInt(b, access->pointer, kernel->i64, ""), known = NULL;
+    if (!space) {
+        known = igs_in_variable(kernel, address, access->size);
+    }
+    if (!space || space == INGOT_SPACE_CONSTANT) {
+        known = either(kernel, known, igs_in_table(kernel, address, access->size));
+    }
+    LLVMValueRef elsewhere = known ? LLVMBuildNot(b, known, "") : NULL;
     LLVMValueRef answer = igs_ask(kernel, place, address, access->size);
-    if (!in_table) {
+    if (!known) {
         return answer;
     }
-    LLVMValueRef ok = LLVMBuildOr(b, in_table, answer, "");
+    LLVMValueRef ok = LLVMBuildOr(b, known, answer, "");
     igs_only_where(kernel, elsewhere, answer);
     LLVMPositionBuilderBefore(b, access->instruction);
     return ok;
@@ -72,9 +81,8 @@ static struct check check(struct igc_kernel *kernel, struct igs_access *access) 
         return result;
     }
     if (!is_known &&
-        !igs_find_object(kernel, access->pointer, access->instruction, &root.offset, &bytes) &&
-        !root.space) {
-        return result;
+        !igs_find_object(kernel, access->pointer, access->instruction, &root.offset, &bytes)) {
+        bytes = NULL;
     }
     struct igs_place *place =
         igs_place_of(kernel, IG_SANITIZE_bounds, access->instruction, &result.place);
@@ -155,15 +163,53 @@ static bool has_fast_way(const struct igc_kernel *kernel, const struct igs_acces
            !igs_wants(kernel, IG_SANITIZE_uninitialised) && !igs_wants(kernel, IG_SANITIZE_lanes);
 }
 
+/* Reports subscripts behind the end of their array, where the access as a whole is fine; one of
+ * them is left to the caller where nothing else is checked. */
+static struct check check_subscripts(struct igc_kernel *kernel, const struct igs_access *access,
+                                     struct check whole, bool has_fast_way) {
+    LLVMBuilderRef b = kernel->builder;
+    struct igs_subscripts subscripts;
+    igs_find_subscripts(kernel, access, &subscripts);
+    for (unsigned i = 0; i < subscripts.count; i++) {
+        const struct igs_subscript *subscript = &subscripts.items[i];
+        LLVMValueRef index = LLVMBuildIntCast2(b, subscript->index, kernel->i64, true, "");
+        LLVMValueRef count = igc_integer(kernel->i64, subscript->count);
+        LLVMValueRef ok = LLVMBuildICmp(b, LLVMIntULT, index, count, "");
+        struct check result = {.ok = ok, .offset = index};
+        struct igs_place *place =
+            igs_place_of(kernel, IG_SANITIZE_bounds, access->instruction, &result.place);
+        if (!place) {
+            return whole;
+        }
+        struct igs_root root = igs_find_root(kernel, access->pointer);
+        igs_describe_access(kernel, place, access, &root);
+        place->place.detail = (uint32_t)subscript->count;
+        if (has_fast_way && subscripts.count == 1 && !whole.ok) {
+            return result;
+        }
+        if (whole.ok && !whole.is_asked) {
+            igs_expect(kernel, whole.ok, whole.place, whole.offset);
+        }
+        LLVMValueRef other = whole.ok ? LLVMBuildNot(b, whole.ok, "") : NULL;
+        igs_expect(kernel, other ? LLVMBuildOr(b, ok, other, "") : ok, result.place, index);
+        whole.ok = whole.ok ? LLVMBuildAnd(b, whole.ok, ok, "") : ok;
+        whole.place = result.place;
+        whole.is_asked = true;
+    }
+    return whole;
+}
+
 static void check_instruction(struct igc_kernel *kernel, LLVMValueRef instruction) {
     struct igs_access accesses[IGS_MOST_ACCESSES];
     LLVMValueRef ok = NULL, last = NULL;
     LLVMPositionBuilderBefore(kernel->builder, instruction);
     unsigned count = igs_accesses_of(kernel, instruction, accesses);
     for (unsigned i = 0; i < count; i++) {
+        bool is_fast = has_fast_way(kernel, &accesses[i]);
         struct check one = check(kernel, &accesses[i]);
-        if (one.ok && has_fast_way(kernel, &accesses[i])) {
-            igs_guard(kernel, one.ok, one.place, one.offset, instruction);
+        one = check_subscripts(kernel, &accesses[i], one, is_fast);
+        if (one.ok && is_fast) {
+            igs_guard(kernel, one.ok, one.place, one.is_asked ? NULL : one.offset, instruction);
             return;
         }
         if (one.ok && !one.is_asked) {

@@ -90,8 +90,9 @@ static void take_parts(struct igc_kernel *kernel, LLVMValueRef exchange, LLVMVal
     }
 }
 
-static void join(struct igc_kernel *kernel, LLVMValueRef value, LLVMBasicBlockRef body,
-                 LLVMBasicBlockRef before, LLVMBasicBlockRef rest) {
+/* What the value is where its instruction does not run: `other`; NULL: zero. */
+static void join(struct igc_kernel *kernel, LLVMValueRef value, LLVMValueRef other,
+                 LLVMBasicBlockRef body, LLVMBasicBlockRef before, LLVMBasicBlockRef rest) {
     LLVMTypeRef type = LLVMTypeOf(value);
     if (LLVMGetTypeKind(type) == LLVMVoidTypeKind || !LLVMGetFirstUse(value)) {
         return;
@@ -99,7 +100,7 @@ static void join(struct igc_kernel *kernel, LLVMValueRef value, LLVMBasicBlockRe
     LLVMPositionBuilderBefore(kernel->builder, LLVMGetFirstInstruction(rest));
     LLVMValueRef result = LLVMBuildPhi(kernel->builder, type, "");
     LLVMReplaceAllUsesWith(value, result);
-    LLVMValueRef values[] = {value, LLVMConstNull(type)};
+    LLVMValueRef values[] = {value, other ? other : LLVMConstNull(type)};
     LLVMBasicBlockRef blocks[] = {body, before};
     LLVMAddIncoming(result, values, blocks, 2);
 }
@@ -136,12 +137,14 @@ void igs_only_where(struct igc_kernel *kernel, LLVMValueRef ok, LLVMValueRef ins
     LLVMSetCurrentDebugLocation2(b, place);
     LLVMBuildBr(b, rest);
     LLVMPositionBuilderAtEnd(b, before);
+    /* An exchange finds zero there: loops that expect it end. */
+    LLVMValueRef is_zero = parts[0] ? LLVMBuildIsNull(b, LLVMGetOperand(instruction, 1), "") : NULL;
     mark_guard(kernel, LLVMBuildCondBr(b, ok, body, rest));
     if (parts[0]) {
-        join(kernel, parts[0], body, before, rest);
-        join(kernel, parts[1], body, before, rest);
+        join(kernel, parts[0], NULL, body, before, rest);
+        join(kernel, parts[1], is_zero, body, before, rest);
     } else {
-        join(kernel, instruction, body, before, rest);
+        join(kernel, instruction, NULL, body, before, rest);
     }
     LLVMPositionBuilderBefore(b, after);
 }

@@ -72,6 +72,11 @@ bool igs_find_object(struct igc_kernel *kernel, LLVMValueRef pointer, LLVMValueR
  * NULL: there are none. */
 LLVMValueRef igs_in_table(struct igc_kernel *kernel, LLVMValueRef address, LLVMValueRef size);
 
+/* ---- kept_variables.c ---- */
+/* i1: is [address, address + size) in a private variable whose address is kept somewhere? True
+ * where there are too many to compare with; NULL: there is none. */
+LLVMValueRef igs_in_variable(struct igc_kernel *kernel, LLVMValueRef address, LLVMValueRef size);
+
 /* ---- accesses.c: what reads and writes memory ---- */
 struct igs_access {
     LLVMValueRef instruction, pointer;
@@ -94,6 +99,18 @@ bool igs_is_access(struct igc_kernel *kernel, LLVMValueRef instruction);
  * the tile's first on, lane by lane as Apple's GPUs hold them. */
 LLVMValueRef igs_tile_index(struct igc_kernel *kernel, LLVMValueRef call, LLVMValueRef lane,
                             LLVMValueRef which);
+
+/* ---- indices.c: subscripts of an access that are not known to be inside of their array ---- */
+enum { IGS_MOST_SUBSCRIPTS = 4 };
+struct igs_subscripts {
+    struct igs_subscript {
+        LLVMValueRef index;
+        uint64_t count, bytes; /* elements of the array, and its size */
+    } items[IGS_MOST_SUBSCRIPTS];
+    unsigned count;
+};
+void igs_find_subscripts(struct igc_kernel *kernel, const struct igs_access *access,
+                         struct igs_subscripts *found);
 
 /* ---- repeats.c: accesses that say nothing new to `race` ---- */
 enum igs_repeat {
@@ -122,6 +139,7 @@ struct igs_places {
     bool without_text;             /* the reader of the places has the source */
     struct igi_map by_description; /* numbers of functions */
     struct igs_several *several;   /* several_roots.c: what stands beside phis of pointers */
+    struct igs_kept *kept;         /* kept_variables.c */
 };
 igc_pass_fn igs_start_places; /* before anything is inlined: needs the functions' names */
 /* A new place of that kind, at the instruction: file, line, column, source line and inlined calls

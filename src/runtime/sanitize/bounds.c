@@ -35,7 +35,8 @@ static enum ig_liveness look_up(const struct ig_check *check, uint64_t address, 
     if (check->place->space == INGOT_SPACE_THREADGROUP) {
         return is_threadgroup_memory(check, address, size) ? IG_LIVE : IG_NOT_LIVE;
     }
-    if (is_bound(check->dispatch, address, size, range)) {
+    if (is_bound(check->dispatch, address, size, range) ||
+        (check->place->space == 0 && is_threadgroup_memory(check, address, size))) {
         return IG_LIVE;
     }
     enum ig_liveness liveness = ig_sanitizer_look_up(sanitizer, address, size);
@@ -106,9 +107,19 @@ void ig_bounds_describe(const struct ig_check *check, struct ig_lane_finding *fi
     if (check->second) { /* a lookup */
         struct ig_range range;
         bool released = look_up(check, value, check->second[finding->lane], &range) == IG_RELEASED;
-        ig_text_printf(message, " at address 0x%llx, which is in no buffer%s%s", (ull)value,
+        ig_text_printf(message, " at address 0x%llx, which is in no %sbuffer%s%s", (ull)value,
+                       place->space == 0 ? "variable of the thread and in no " : "",
                        place->space == INGOT_SPACE_THREADGROUP ? " of threadgroup memory" : "",
                        released ? ": one that was there was released" : "");
+        return;
+    }
+    if (place->detail) { /* a subscript */
+        ig_text_printf(message, " at index %lld, where there are %u elements", (long long)value,
+                       place->detail);
+        if (argument || *place->variable) {
+            ig_text_puts(message, ", in ");
+            ig_say_object(check, message);
+        }
         return;
     }
     finding->has_offset = true;
