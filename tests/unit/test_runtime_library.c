@@ -247,8 +247,8 @@ static void test_constants(void) {
     desc.name = "question";
     FAILS(ingot_kernel_create(library, &desc, &kernel), INGOT_NOT_FOUND, "\"question\"", "answer");
     desc = (ingot_kernel_desc){.name = "answer", .constants = by_index, .constant_count = 1};
-    FAILS(ingot_kernel_create(library, &desc, &kernel), INGOT_UNSUPPORTED, "with use_bias=true", target,
-          "no source");
+    FAILS(ingot_kernel_create(library, &desc, &kernel), INGOT_UNSUPPORTED, "with use_bias=true",
+          target, "no source");
     ingot_library_release(library);
 }
 
