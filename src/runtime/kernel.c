@@ -271,12 +271,12 @@ static ingot_status no_code(const ingot_library *library, const char *name, cons
             ig_archive_name(&library->blob->archive), name, library->device->info.target,
             ig_text_string(&known));
     } else {
-        ig_fail(
-            error, INGOT_UNSUPPORTED,
-            "\"%s\" holds no code of kernel \"%s\" with %s%s%s for %s, and no source to compile",
-            ig_archive_name(&library->blob->archive), name,
-            *constants ? "constants \"" : "no constants set", constants, *constants ? "\"" : "",
-            library->device->info.target);
+        ig_archive_spell_constants(archive, constants, &known);
+        ig_fail(error, INGOT_UNSUPPORTED,
+                "\"%s\" holds no code of kernel \"%s\" with %s for %s, and no source to compile",
+                ig_archive_name(archive), name,
+                *constants ? ig_text_string(&known) : "no constants set",
+                library->device->info.target);
     }
     ig_text_free(&known);
     return INGOT_UNSUPPORTED;
@@ -296,8 +296,11 @@ static ingot_status find_elsewhere(ingot_kernel *kernel, const ingot_library *li
     struct ig_compiler compiler;
     ingot_status status = ig_compiler_find(&compiler, error);
     if (status != INGOT_OK) {
-        ig_error_prefix(error, "kernel \"%s\" with constants \"%s\" for %s is not in the archive",
-                        name, constants, target);
+        struct ig_text values = {0};
+        ig_archive_spell_constants(&library->blob->archive, constants, &values);
+        ig_error_prefix(error, "kernel \"%s\"%s%s for %s is not in the archive", name,
+                        *constants ? " with " : "", ig_text_string(&values), target);
+        ig_text_free(&values);
         return status;
     }
     char hex[65];

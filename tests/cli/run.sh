@@ -591,7 +591,7 @@ check "which higher ones run too" 0 "0 1 2 3" -- env INGOTC=/nowhere "$ingot" ru
 check "pack" 0 "wrote lib.ingot" -- "$ingot" pack good.metal -o lib.ingot
 check "inspect an archive" 0 scale "x86-64-v3" "x86-64-v4" -- "$ingot" inspect lib.ingot
 check "run an archive without a compiler" 0 "0 1 2 3" -- env INGOTC=/nowhere INGOT_CLANG=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot ramp --threads 4 'f32[4]'
-check "constants of an archive without a compiler" 1 -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
+check "constants of an archive without a compiler" 1 'kernel "choose" with flag=true for' -- env INGOTC=/nowhere INGOT_CACHE_DIR="$work/none" "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
 check "constants of an archive with a compiler" 0 "= 1" -- "$ingot" run lib.ingot choose --threads 1 'i32[1]' --const flag=1
 check "pack a kernel with constants" 0 -- "$ingot" pack good.metal -k choose --const flag=1 -o flagged.ingot
 check "they are shown by name" 0 "bytes, with flag=" -- "$ingot" inspect flagged.ingot
