@@ -18,6 +18,9 @@ def _is_asked_by_file() -> bool:
 class _System(types.ModuleType):
     """The module sys."""
 
+    def __new__(cls, *args: Any) -> types.ModuleType:  # importlib makes modules by type(sys)(name)
+        return types.ModuleType(*args)
+
     @property
     def platform(self) -> str:
         return "darwin" if _is_asked_by_file() else vars(self)["platform"]

@@ -97,7 +97,8 @@ def _arguments(words: list[str]) -> list[str]:
 def _change(module: Any, replace: Callable[[Any, str, Any], None]) -> None:
     for name in ("_write_ninja_file_and_build_library", "_write_ninja_file_and_compile_objects"):
         replace(module, name, _for_sources(module, getattr(module, name)))
-    replace(module.build_ext, "build_extension", _for_build_ext(module.build_ext.build_extension))
+    build_ext = module.BuildExtension.__bases__[0]
+    replace(build_ext, "build_extension", _for_build_ext(build_ext.build_extension))
 
 
 class _WhenImported(importlib.abc.MetaPathFinder, importlib.abc.Loader):
