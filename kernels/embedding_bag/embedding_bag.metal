@@ -78,7 +78,7 @@ static void bag_one_by_one(thread bag_columns &mine, device const T *table, devi
     for (ulong i = range.x; i < range.y; i++) {
         device const T *soon = table + ulong(long(indices[min(i + ENTRIES_AHEAD, last)])) * args.table_stride;
         prefetch<32 * PIECES>(soon);
-        if (!WHOLE && sizeof(T) == 2) {
+        if (!WHOLE) {
             prefetch<1>(soon + columns - 1); // such rows rarely begin with a line
         }
         const long index = long(indices[i]);
