@@ -19,11 +19,12 @@ namespace metal {
 template <class T, int COUNT, bool DEEP, int THREADS> struct __ingot_panel_copy {
     static constexpr int depth = 64, line = 64, piece = 8, line_pieces = line / piece;
     static constexpr int pieces = COUNT * depth / piece / THREADS;
+    static constexpr int across = COUNT < piece ? 1 : COUNT / piece;
     /* from one piece of a thread to its next: lines of the matrix */
-    static constexpr int step = DEEP ? THREADS / line_pieces : THREADS / (COUNT / piece);
+    static constexpr int step = DEEP ? THREADS / line_pieces : THREADS / across;
     static constexpr bool fits = COUNT % 64 == 0 && pieces > 0 && THREADS % line_pieces == 0 &&
                                  (DEEP ? COUNT % step == 0
-                                       : THREADS % (COUNT / piece) == 0 && depth % step == 0);
+                                       : THREADS % across == 0 && depth % step == 0);
     using word = vec<uint, 4>;
     const __ingot_device T *from[DEEP ? pieces : 1];
     ulong stride;
@@ -43,7 +44,7 @@ template <class T, int COUNT, bool DEEP, int THREADS> struct __ingot_panel_copy 
                 from[i] = start + ulong(row < count ? row : count - 1) * stride + k;
             }
         } else {
-            uint x = me % (COUNT / piece), y = me / (COUNT / piece);
+            uint x = me % across, y = me / across;
             int column = first + int(x) * piece;
             to = (x / line_pieces * depth + y) * line + x % line_pieces * piece;
             k = y;

@@ -1,6 +1,6 @@
 // Descriptors that state less than the tensors have, results of other operations, and names of Apple's headers:
 // k that no tile divides, in memory and in registers; rows of one product's reduction for the elements of another;
-// a transposed left operand in registers adds up in the order of k.
+// a transposed left operand in registers adds up in the order of k; tiles narrower than eight elements.
 // RUN: kernel=short_depth threads=128 group=128
 // ARG 0: f16[696] = i % 7 - 3
 // ARG 1: f16[1080] = i % 5 - 2
@@ -24,6 +24,11 @@
 // ARG 1: f32[512] = idiv(i, 32) == 0 ? 16777216 : idiv(i, 32) == 2 ? 1 : idiv(i, 32) == 4 ? -16777216 : 0
 // ARG 2: f32[512]
 // EXPECT 2: f32[512] = 0
+// RUN: kernel=narrow threads=128 group=128
+// ARG 0: f16[260] = i % 7 - 3
+// ARG 1: f16[140] = i % 5 - 2
+// ARG 2: f32[119]
+// EXPECT 2: f32[119] = i < 91 ? sum(k, 0, 20, ((20 * idiv(i, 7) + k) % 7 - 3) * ((7 * k + i % 7) % 5 - 2)) : sum(k, 0, 20, ((13 * k + idiv(i - 91, 7)) % 7 - 3) * ((7 * k + i % 7) % 5 - 2))
 #include <metal_stdlib>
 #include <MetalPerformancePrimitives/MetalPerformancePrimitives.h>
 using namespace metal;
@@ -101,4 +106,17 @@ kernel void ascending(device float *a [[buffer(0)]], device float *b [[buffer(1)
     right.load(y);
     op.run(left, right, sums);
     sums.store(z);
+}
+
+// Fewer columns, or rows of a transposed operand, than a piece of a panel has elements.
+kernel void narrow(device half *a [[buffer(0)]], device half *b [[buffer(1)]], device float *c [[buffer(2)]]) {
+    auto y = tensor(b, dextents<int, 2>(7, 20));
+    constexpr auto depth = static_cast<int>(dynamic_extent);
+    auto x = tensor(a, dextents<int, 2>(20, 13));
+    auto z = tensor(c, dextents<int, 2>(7, 13)), rest = tensor(c + 91, dextents<int, 2>(7, 4));
+    matmul2d<matmul2d_descriptor(16, 7, depth), execution_simdgroups<4>> columns;
+    columns.run(x, y, z);
+    auto turned = tensor(a, dextents<int, 2>(13, 20));
+    matmul2d<matmul2d_descriptor(4, 7, depth, true), execution_simdgroups<4>> rows;
+    rows.run(turned, y, rest);
 }
