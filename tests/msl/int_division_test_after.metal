@@ -20,7 +20,7 @@ kernel void k(device int *x [[buffer(0)]], device const int *d [[buffer(1)]],
     x[i] = quotient;
     int rest = 100 % by; // FINDS: arithmetic
     x[6 + i] = by == 0 ? 55 : rest;
-    int never = by / 0; // some value, and nothing else
+    int never = by / 0; // FINDS: arithmetic
     x[12 + i] = never == never;
     int2 both = int2(100, 7) / int2(by, 7); // FINDS: arithmetic
     x[18 + i] = by == 0 ? -9 : both.x;

@@ -64,7 +64,7 @@ kernel void constants(device ulong *x [[buffer(0)]]) {
     x[16] = holds<(1 << 38)>::value;
     x[17] = NAMED;
     uchar c = 1;
-    c <<= 35;
+    c <<= 35; // FINDS: arithmetic
     x[18] = c;
     x[19] = (ushort2(1) << ushort2(18)).x; // FINDS: arithmetic
 }

@@ -58,6 +58,9 @@
 // RUN: kernel=edges_are_fine threads=2 group=2
 // ARG 0: f32 [2147483520 -2147483648]
 // ARG 1: i32[2]
+// RUN: kernel=constant_operands threads=4 group=4
+// ARG 0: u32[4] = i
+// ARG 1: i32 [-2147483648 1 -1 4]
 #include <metal_stdlib>
 using namespace metal;
 
@@ -140,4 +143,16 @@ kernel void maths_is_fine(device float *x [[buffer(0)]], uint i [[thread_positio
 kernel void edges_are_fine(device float *x [[buffer(0)]], device int *y [[buffer(1)]],
                            uint i [[thread_position_in_grid]]) {
     y[i] = int(x[i]);
+}
+template <uint N> uint part(uint i) {
+    return i % N + i / N; // FINDS: arithmetic
+}
+kernel void constant_operands(device uint *x [[buffer(0)]], device int *y [[buffer(1)]],
+                              uint i [[thread_position_in_grid]]) {
+    uint2 v = uint2(i) << uint2(1, 32); // FINDS: arithmetic
+    x[i] = part<0>(i) + part<3>(i) + v.x + v.y;
+    int least = INT_MIN / y[i]; // FINDS: arithmetic
+    least ^= INT_MIN % y[i];    // FINDS: arithmetic
+    least ^= -7 / y[i] ^ y[i] / 7;
+    y[i] = y[i] / -1 + least; // FINDS: arithmetic
 }

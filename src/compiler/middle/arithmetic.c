@@ -51,6 +51,20 @@ static bool is_power_of_two(unsigned n) {
     return n && !(n & (n - 1));
 }
 
+/* The second operand becomes another. Of a constant nothing else would be left: the sanitizer wants
+ * to see what the program says. */
+static void exchange_operand(struct igc_kernel *k, LLVMValueRef in, LLVMValueRef other) {
+    LLVMValueRef own = LLVMGetOperand(in, 1);
+    LLVMSetOperand(in, 1, other);
+    if (LLVMIsConstant(own)) {
+        unsigned kind =
+            LLVMGetMDKindIDInContext(k->context, IGC_OWN_OPERAND, sizeof IGC_OWN_OPERAND - 1);
+        LLVMMetadataRef value = LLVMValueAsMetadata(own);
+        LLVMMetadataRef node = LLVMMDNodeInContext2(k->context, &value, 1);
+        LLVMSetMetadata(in, kind, LLVMMetadataAsValue(k->context, node));
+    }
+}
+
 /* The amount of a shift, in range. */
 static bool guard_shift(struct igc_kernel *k, LLVMValueRef shift) {
     LLVMValueRef amount = LLVMGetOperand(shift, 1);
@@ -66,7 +80,7 @@ static bool guard_shift(struct igc_kernel *k, LLVMValueRef shift) {
         return false;
     }
     LLVMPositionBuilderBefore(k->builder, shift);
-    LLVMSetOperand(shift, 1, LLVMBuildAnd(k->builder, amount, mask, ""));
+    exchange_operand(k, shift, LLVMBuildAnd(k->builder, amount, mask, ""));
     return true;
 }
 
@@ -106,7 +120,7 @@ static bool guard_division(struct igc_kernel *k, LLVMValueRef division) {
             LLVMMetadataAsValue(k->context, LLVMMDNodeInContext2(k->context, NULL, 0));
         LLVMSetMetadata(guard, guard_kind(k->module), mark);
     }
-    LLVMSetOperand(division, 1, guard);
+    exchange_operand(k, division, guard);
     return true;
 }
 

@@ -142,6 +142,7 @@ ingot_status igc_fail_undefined(const char *name, struct ig_error *error);
  */
 /* Defines what LLVM leaves undefined and Metal does not: shifts, divisions, conversions. */
 enum igc_result igc_guard_arithmetic(struct igc_kernel *kernel);
+#define IGC_OWN_OPERAND "ingot.operand" /* metadata: the constant that an operand was before */
 /* Bools that are only copied keep their bytes. Requires everything inlined. */
 enum igc_result igc_copy_bools(struct igc_kernel *kernel);
 /* Takes the guards of divisors away, in front of what makes code of divisions. */

@@ -25,8 +25,24 @@ static LLVMValueRef element(struct igc_kernel *kernel, LLVMValueRef value, unsig
                : value;
 }
 
+/* The program's second operand, where it was a constant and is another now; or NULL. */
+static LLVMValueRef own_operand(struct igc_kernel *kernel, LLVMValueRef instruction) {
+    unsigned kind =
+        LLVMGetMDKindIDInContext(kernel->context, IGC_OWN_OPERAND, sizeof IGC_OWN_OPERAND - 1);
+    LLVMValueRef node = LLVMGetMetadata(instruction, kind), operand = NULL;
+    if (node && LLVMGetMDNodeNumOperands(node) == 1) {
+        LLVMGetMDNodeOperands(node, &operand);
+    }
+    return operand && LLVMTypeOf(operand) == LLVMTypeOf(LLVMGetOperand(instruction, 1)) ? operand
+                                                                                        : NULL;
+}
+
 /* The program's amount, where it was made modulo the width. */
-static LLVMValueRef plain_amount(LLVMValueRef amount) {
+static LLVMValueRef plain_amount(struct igc_kernel *kernel, LLVMValueRef shift) {
+    LLVMValueRef amount = LLVMGetOperand(shift, 1), own = own_operand(kernel, shift);
+    if (own) {
+        return own;
+    }
     LLVMTypeRef type = LLVMTypeOf(amount);
     uint64_t mask = LLVMGetIntTypeWidth(scalar_of(type)) - 1;
     if (!LLVMIsAInstruction(amount) || LLVMGetInstructionOpcode(amount) != LLVMAnd) {
@@ -42,8 +58,12 @@ static LLVMValueRef plain_amount(LLVMValueRef amount) {
 }
 
 /* The program's divisor, where zero was replaced. */
-static LLVMValueRef plain_divisor(struct igc_kernel *kernel, LLVMValueRef divisor) {
+static LLVMValueRef plain_divisor(struct igc_kernel *kernel, LLVMValueRef division) {
     static const char name[] = "ingot.guard";
+    LLVMValueRef divisor = LLVMGetOperand(division, 1), own = own_operand(kernel, division);
+    if (own) {
+        return own;
+    }
     unsigned kind = LLVMGetMDKindIDInContext(kernel->context, name, sizeof name - 1);
     return LLVMIsASelectInst(divisor) && LLVMGetMetadata(divisor, kind) ? LLVMGetOperand(divisor, 2)
                                                                         : divisor;
@@ -66,7 +86,7 @@ static LLVMValueRef as_number(struct igc_kernel *kernel, LLVMValueRef value) {
 }
 
 static void check_shift(struct igc_kernel *kernel, LLVMValueRef shift) {
-    LLVMValueRef amounts = plain_amount(LLVMGetOperand(shift, 1));
+    LLVMValueRef amounts = plain_amount(kernel, shift);
     unsigned width = LLVMGetIntTypeWidth(scalar_of(LLVMTypeOf(shift)));
     uint32_t number;
     if ((LLVMIsAConstantInt(amounts) && LLVMConstIntGetZExtValue(amounts) < width) ||
@@ -81,30 +101,51 @@ static void check_shift(struct igc_kernel *kernel, LLVMValueRef shift) {
     }
 }
 
+/* Known to be another number, in every element? */
+static bool is_never(LLVMValueRef values, uint64_t number) {
+    if (!LLVMIsConstant(values)) {
+        return false;
+    }
+    for (unsigned i = 0; i < count_of(LLVMTypeOf(values)); i++) {
+        bool is_vector = LLVMGetTypeKind(LLVMTypeOf(values)) == LLVMVectorTypeKind;
+        LLVMValueRef one = is_vector ? LLVMGetAggregateElement(values, i) : values;
+        if (!one || !LLVMIsAConstantInt(one) || LLVMConstIntGetZExtValue(one) == number) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static void check_overflow(struct igc_kernel *kernel, LLVMValueRef division,
                            LLVMValueRef divisors) {
     LLVMBuilderRef b = kernel->builder;
     LLVMValueRef dividends = LLVMGetOperand(division, 0);
-    unsigned width = LLVMGetIntTypeWidth(scalar_of(LLVMTypeOf(divisors)));
+    LLVMTypeRef type = scalar_of(LLVMTypeOf(divisors));
+    if (LLVMGetIntTypeWidth(type) > 64) {
+        return;
+    }
+    uint64_t smallest = (uint64_t)1 << (LLVMGetIntTypeWidth(type) - 1);
+    uint64_t minus_one = LLVMConstIntGetZExtValue(LLVMConstAllOnes(type));
     uint32_t number;
-    if (LLVMIsConstant(dividends) || LLVMIsAConstantInt(divisors) ||
+    if (is_never(dividends, smallest) || is_never(divisors, minus_one) ||
         !begin(kernel, division, "the smallest integer divided by -1", &number)) {
         return;
     }
     for (unsigned i = 0; i < count_of(LLVMTypeOf(divisors)); i++) {
         LLVMValueRef from = element(kernel, dividends, i), by = element(kernel, divisors, i);
-        LLVMTypeRef type = LLVMTypeOf(by);
-        LLVMValueRef least =
-            LLVMBuildICmp(b, LLVMIntNE, from, igc_integer(type, (uint64_t)1 << (width - 1)), "");
+        LLVMValueRef least = LLVMBuildICmp(b, LLVMIntNE, from, igc_integer(type, smallest), "");
         LLVMValueRef other = LLVMBuildICmp(b, LLVMIntNE, by, LLVMConstAllOnes(type), "");
         igs_expect(kernel, LLVMBuildOr(b, least, other, ""), number, as_number(kernel, from));
     }
 }
 
 static void check_division(struct igc_kernel *kernel, LLVMValueRef division, bool is_signed) {
-    LLVMValueRef divisors = plain_divisor(kernel, LLVMGetOperand(division, 1));
+    LLVMValueRef divisors = plain_divisor(kernel, division);
     uint32_t number;
     if (LLVMIsAConstantInt(divisors) && !LLVMIsNull(divisors)) {
+        if (is_signed) {
+            check_overflow(kernel, division, divisors);
+        }
         return;
     }
     if (!begin(kernel, division, "an integer division by zero", &number)) {
