@@ -369,7 +369,7 @@ class BFloat:
     def to_string(self):
         address = self.value.address
         if address is None:
-            return "<bfloat>"
+            return f"{float(self.value):.6g}"
         bits = bytes(gdb.selected_inferior().read_memory(int(address), 2))
         return f"{struct.unpack('<f', bytes(2) + bits)[0]:.6g}"
 

@@ -67,8 +67,33 @@ gdb_works() {
     gdb -batch -ex 'python print(1)' -ex 'run' --args true 2>&1 | grep -q 'exited normally' ||
         { echo "skipped: gdb cannot run a program here"; return 1; }
 }
+cat >values.metal <<'M'
+#include <metal_stdlib>
+using namespace metal;
+struct pair {
+    float3 position;
+    half2 spin;
+};
+kernel void values(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
+    threadgroup pair tile[2];
+    tile[i].position = float3(1, 2, 3);
+    tile[i].spin = half2(0.5h, 4);
+    bool3 flags = bool3(true, false, true);
+    ulong2 large = ulong2(7);
+    char3 small = char3(-1, 2, 3);
+    bfloat brain = bfloat(2.5);
+    bfloat2 brains = bfloat2(1.5, 2);
+    packed_float3 packed = packed_float3(3, 2, 1);
+    float2x2 unit = float2x2(1);
+    x[i] = flags.x + large.x + small.x + float(brain) + float(brains.x) + packed.x + unit[0].x;
+}
+M
 debug=("$ingot" debug --debugger gdb --batch --quiet)
 if gdb_works; then
+    check "values" 0 "flags = {true, false, true}" "large = {7, 7}" "brain = 2.5" "brains = {1.5, 2}" "packed = {3, 2, 1}" \
+        "unit = {columns = {{1, 0}, {0, 1}}}" "\$1 = {position = {1, 2, 3}, spin = {0.5, 4}}" "\$2 = 3.5" \
+        -- "${debug[@]}" --break 18 --command 'info locals' --command 'print tile[0]' --command 'print brain + 1' \
+        values.metal values --threads 1 'f32[1]'
     check "stops where the kernel begins" 0 "mean () at mean.metal:18" "i = 64" "y = 0x" \
         "thread 64,0,0 (threadgroup 1,0,0, SIMD-group 0, lane 0)" "= {256, 257, 258, 259}" "type = half2" \
         "twice (value=256)" "#1 " "sums = {" \
@@ -165,27 +190,6 @@ else
         -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 22 --thread 37 --command 'ingot where' \
         --command 'frame variable' --command 'print sums[37]' --command 'ingot threads' --command 'ingot watch y[37]' --command continue \
         "${launch[@]}"
-    cat >values.metal <<'M'
-#include <metal_stdlib>
-using namespace metal;
-struct pair {
-    float3 position;
-    half2 spin;
-};
-kernel void values(device float *x [[buffer(0)]], uint i [[thread_position_in_grid]]) {
-    threadgroup pair tile[2];
-    tile[i].position = float3(1, 2, 3);
-    tile[i].spin = half2(0.5h, 4);
-    bool3 flags = bool3(true, false, true);
-    ulong2 large = ulong2(7);
-    char3 small = char3(-1, 2, 3);
-    bfloat brain = bfloat(2.5);
-    bfloat2 brains = bfloat2(1.5, 2);
-    packed_float3 packed = packed_float3(3, 2, 1);
-    float2x2 unit = float2x2(1);
-    x[i] = flags.x + large.x + small.x + float(brain) + float(brains.x) + packed.x + unit[0].x;
-}
-M
     check "lldb, values" 0 "flags = {true, false, true}" "large = {7, 7}" "small = {-1, 2, 3}" "brain = 2.5" \
         "brains = {1.5, 2}" "packed = {3, 2, 1}" "unit = {{1, 0}, {0, 1}}" "(position = {1, 2, 3}, spin = {0.5, 4})" \
         -- "$ingot" debug --debugger "$lldb" --batch --quiet --break 18 --command 'frame variable' \
