@@ -439,7 +439,7 @@ typedef struct ingot_arg {
     uint64_t offset;
     const void *bytes; /* … or, with buffer NULL, bytes that are copied at encoding … */
     size_t size;
-    /* … or all zero: absent, where the kernel does not read it or asks whether it is null */
+    /* … or all zero: absent, if not read, or a device pointer that is compared with null */
 } ingot_arg;
 
 typedef struct ingot_dispatch_desc {

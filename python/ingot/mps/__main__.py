@@ -16,7 +16,8 @@ def main() -> int:
     is_as_mac = words[:1] == ["--mac"]
     words = words[is_as_mac:]
     if not words or words[0] in ("-h", "--help") or (words[0] == "-m" and len(words) == 1):
-        print("usage: python -m ingot.mps [--mac] FILE [ARGUMENT]...\n       python -m ingot.mps -m MODULE [ARGUMENT]...\n"
+        print("usage: python -m ingot.mps [--mac] FILE [ARGUMENT]...\n"
+              "       python -m ingot.mps -m MODULE [ARGUMENT]...\n"
               "--mac: FILE finds that sys.platform is darwin (a setup.py that asks)")
         return 0 if words and words[0] != "-m" else 2
     tell_children()

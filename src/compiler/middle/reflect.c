@@ -288,10 +288,11 @@ static bool is_null_test(LLVMValueRef in) {
                                    LLVMIsAConstantPointerNull(LLVMGetOperand(in, 1)));
 }
 
-/* Metal's programs leave a buffer out that the kernel then finds to be null. */
+/* Metal's programs leave a buffer out that the kernel then finds to be null. Of device memory
+ * alone: in NVIDIA's launches a `constant` pointer that is zero stands for bytes beside it. */
 static bool is_compared_with_null(LLVMValueRef kernel, uint64_t ordinal) {
     igi_each_instruction(in, kernel) {
-        if (!is_buffer(in) || !LLVMIsAConstantInt(LLVMGetOperand(in, 0)) ||
+        if (igi_builtin_of(in) != IGI_arg_device || !LLVMIsAConstantInt(LLVMGetOperand(in, 0)) ||
             operand(in, ORDINAL) != ordinal) {
             continue;
         }
