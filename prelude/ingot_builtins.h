@@ -158,6 +158,10 @@ void __ingot_simdgroup_store_threadgroup_b16(__ingot_threadgroup unsigned short 
                                              __ingot_u64 stride, bool transpose, unsigned short e0,
                                              unsigned short e1);
 
+/* The bfloat nearest to x, as bits, which is a sum of products of bfloat: an x too small to be
+ * normal may count as zero, and a NaN has zeros behind what a bfloat has of it. */
+unsigned short __ingot_bfloat_of_sum(float x) __ingot_pure;
+
 /* ---- the rest ------------------------------------------------------------------------------- */
 /* True when the default (neither precise:: nor fast::) maths is the fast one; a constant
  * by the time the optimiser runs. */

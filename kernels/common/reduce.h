@@ -6,14 +6,7 @@
 
 #include <metal_stdlib>
 using namespace metal;
-
-/* Says that a kernel is launched with whole SIMD-groups, so that what all of a threadgroup's reduce
- * alike is the same in all, and may decide about a barrier. */
-inline void whole_simdgroups() {
-#ifdef __INGOT__
-    __ingot_whole_simdgroups();
-#endif
-}
+#include "common/threadgroups.h"
 
 /* Leaves the SIMD-groups' values in shared, for all to read. */
 inline void share_value(float value, threadgroup float *shared, uint simd, uint lane) {

@@ -150,6 +150,12 @@ static const struct igh_case cases[] = {
     {.name = "261x263x517 tn", .n = {1, 261, 263, 517}, .flags = TURN_A},
     {.name = "261x263x517 nt", .n = {1, 261, 263, 517}, .flags = TURN_B},
     {.name = "261x263x517 tt", .n = {1, 261, 263, 517}, .flags = TURN_A | TURN_B},
+    /* little of k: blocks that go out as they are, and what is left over beside and below them */
+    {.name = "201x131x23", .n = {1, 201, 131, 23}},
+    {.name = "201x131x23 nt", .n = {1, 201, 131, 23}, .flags = TURN_B},
+    {.name = "201x131x39 tt", .n = {1, 201, 131, 39}, .flags = TURN_A | TURN_B},
+    {.name = "3 of 104x64x49 nt, gaps", .n = {3, 104, 64, 49, 5}, .flags = TURN_B},
+    {.name = "104x64x49 bias", .n = {1, 104, 64, 49}, .flags = WITH_BIAS},
     {.name = "257x272x2112, in parts", .n = {1, 257, 272, 2112}, .f = {RELU}, .flags = WITH_BIAS},
 
     {.name = "128", .n = {1, 128, 128, 128}, .uses = TUNED},

@@ -7,8 +7,8 @@
 /* The packed form (matmul.metal): a in rows of 8, b in columns of 48 or 32, k in tiles of 8. */
 enum { PACKED_ROWS = 64, PACK_ROWS = 8, PACK_DEPTH = 256, PACK_LEAST_DEPTH = 64 };
 
-/* matmul_pairs.h: the right side in columns of 16; two such at a time are laid out anew. */
-enum { PAIRS_ROWS = 64, PAIRS_UNIT = 16 };
+/* matmul_pairs.h: rows of a block, where it pays at all, and steps of k of the right side. */
+enum { PAIRS_ROWS = 64, PAIRS_LEAST = 16, PAIRS_STEP = 16 };
 
 /* matmul_units.h: rows of a threadgroup, or columns where it has all; and the multiples that rows,
  * columns and k are filled up to. */
@@ -30,20 +30,28 @@ static uint32_t wide_columns(uint32_t n) {
     return wide * 15 > narrow * 16 ? 32 : 48;
 }
 
+/* What it takes to lay out so many lines of k anew, over k and in sums: of more than the
+ * second-level cache has, memory takes the time. */
+static double layout_cost(uint64_t lines, uint32_t k, bool transposed) {
+    enum { CACHE = 1 << 20 };
+    const double each = transposed ? 12 : 6;
+    return (lines * k * sizeof(uint16_t) > CACHE ? 24 : each) * (double)lines;
+}
+
 /* About what a product by pairs takes, over k: the sums, 32 in a cycle, and what is laid out anew.
  */
 static double pairs_cost(const struct matmul_plan *plan) {
     const struct matmul_args *args = &plan->args;
     const uint32_t width = wide_columns(args->n);
     const double sums = 8.0 * blocks(args->m, 8) * width * blocks(args->n, width);
-    return sums + (plan->a.transposed ? 6.0 * args->m : 0) +
-           (plan->b.transposed ? 6.0 : 3.0) * args->n;
+    return sums + (plan->a.transposed ? layout_cost(args->m, args->k, true) : 0) +
+           layout_cost(args->n, args->k, plan->b.transposed);
 }
 
 /* Large products of bfloat by pairs, as they are or as the transposed result. */
 void igo_matmul_choose_pairs(struct igo_call *call, struct matmul_plan *plan) {
     struct matmul_args *args = &plan->args;
-    if (!uses_panels(call) || args->m <= PAIRS_UNIT || args->n <= PAIRS_UNIT || args->k < 16 ||
+    if (!uses_panels(call) || args->m <= PAIRS_LEAST || args->n <= PAIRS_LEAST || args->k < 16 ||
         plan->a.tensor->type != INGOT_SCALAR_BF16) {
         return;
     }
@@ -107,8 +115,8 @@ static bool packs_left(const struct matmul_plan *plan) {
            plan->args.k >= 8;
 }
 
-/* About the cycles that a product by panels takes per k: the sums, and what goes through
- * threadgroup memory. */
+/* About the cycles that a product by panels takes per k: the sums, what goes through threadgroup
+ * memory, and the result. */
 static double panels_cost(const struct matmul_plan *plan) {
     const struct matmul_args *args = &plan->args;
     const uint32_t width = panel_columns(args->n, args->k);
@@ -117,9 +125,15 @@ static double panels_cost(const struct matmul_plan *plan) {
     const double left = packs_left(plan)     ? 2 + 0.12 * columns
                         : plan->a.transposed ? 0.6 * columns
                                              : 0.12 * columns;
+    const bool straight = !args->out_transposed && !args->has_bias && !args->epilogue;
+    const double out = plan->a.tensor->type != INGOT_SCALAR_BF16 ? 0
+                       : straight                                ? 0.15
+                       : args->out_transposed                    ? 1
+                                                                 : 0.6;
     const double products = plan->a.tensor->type == INGOT_SCALAR_BF16 ? 32 : 16; /* in a cycle */
     return columns * width * rows / products + left * args->m +
-           (double)args->n * blocks(args->m, PANELS_ROWS) * (plan->b.transposed ? 0.6 : 0.2);
+           (double)args->n * blocks(args->m, PANELS_ROWS) * (plan->b.transposed ? 0.6 : 0.2) +
+           out * args->m * args->n / args->k;
 }
 
 /* Products of f32 by panels, and those of 16 bits that are one block high, or have little of k: as
@@ -214,11 +228,17 @@ void igo_matmul_launch_packed(const struct matmul_plan *plan, struct igo_launch 
     launch->group[0] = 32;
 }
 
-/* One operand anew, in scratch memory: `lines` of `width` rows or columns each. */
-static ingot_tensor pack(struct igo_call *call, const struct matmul_plan *plan, const char *kernel,
-                         const struct matmul_operand *operand, uint32_t lines, uint32_t width,
+/* How an operand is laid out anew: `lines` of `width` rows or columns each, k in steps. */
+struct packing {
+    const char *kernel;
+    uint32_t lines, width, step;
+};
+
+/* In scratch memory. */
+static ingot_tensor pack(struct igo_call *call, const struct matmul_plan *plan,
+                         const struct matmul_operand *operand, struct packing packing,
                          uint64_t *batch) {
-    const uint32_t step = plan->units ? UNITS_SIDE : PACK_ROWS;
+    const uint32_t lines = packing.lines, width = packing.width, step = packing.step;
     const uint64_t depth = blocks(plan->args.k, step) * (uint64_t)step;
     const uint64_t parts = plan->units ? unit_parts(plan) : 1;
     const uint32_t count = operand->batch ? plan->args.batch : 1;
@@ -228,7 +248,7 @@ static ingot_tensor pack(struct igo_call *call, const struct matmul_plan *plan, 
         1, &size);
     *batch = operand->batch ? lines * width * depth * parts : 0;
     struct igo_launch launch = {.group = {32, 1, 1}, .whole_simdgroups = true};
-    igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(operand->tensor->type));
+    igo_launch_kernel(&launch, "%s_%s", packing.kernel, igo_type_name(operand->tensor->type));
     igo_launch_tensor(&launch, operand->tensor, NULL);
     igo_launch_tensor(&launch, &packed, NULL);
     igo_launch_bytes(&launch, &plan->args, sizeof plan->args);
@@ -244,10 +264,14 @@ void igo_matmul_multiply_packed(struct igo_call *call, struct matmul_plan *plan,
     struct matmul_args *args = &plan->args;
     uint64_t a_batch = 0, b_batch = 0;
     const uint32_t columns = wide_columns(args->n);
-    ingot_tensor a = pack(call, plan, "matmul_pack_a", &plan->a, blocks(args->m, PACK_ROWS),
-                          PACK_ROWS, &a_batch);
-    ingot_tensor b = pack(call, plan, columns == 48 ? "matmul_pack_b_48" : "matmul_pack_b_32",
-                          &plan->b, blocks(args->n, columns), columns, &b_batch);
+    ingot_tensor a =
+        pack(call, plan, &plan->a,
+             (struct packing){"matmul_pack_a", blocks(args->m, PACK_ROWS), PACK_ROWS, PACK_ROWS},
+             &a_batch);
+    ingot_tensor b = pack(call, plan, &plan->b,
+                          (struct packing){columns == 48 ? "matmul_pack_b_48" : "matmul_pack_b_32",
+                                           blocks(args->n, columns), columns, PACK_ROWS},
+                          &b_batch);
     args->a_batch = a_batch;
     args->b_batch = b_batch;
     if (args->parts == 1) {
@@ -264,12 +288,16 @@ void igo_matmul_multiply_units(struct igo_call *call, struct matmul_plan *plan,
     uint64_t a_batch = args->a_batch, b_batch = args->b_batch;
     ingot_tensor a = *plan->a.tensor, b = *plan->b.tensor;
     if (!plan->units_rows) {
-        a = pack(call, plan, "matmul_units_left", &plan->a, blocks(args->m, UNITS_SIDE), UNITS_SIDE,
+        a = pack(call, plan, &plan->a,
+                 (struct packing){"matmul_units_left", blocks(args->m, UNITS_SIDE), UNITS_SIDE,
+                                  UNITS_SIDE},
                  &a_batch);
     }
     if (!plan->units_columns) {
-        b = pack(call, plan, "matmul_units_right", &plan->b, blocks(args->n, UNITS_SIDE),
-                 UNITS_SIDE, &b_batch);
+        b = pack(call, plan, &plan->b,
+                 (struct packing){"matmul_units_right", blocks(args->n, UNITS_SIDE), UNITS_SIDE,
+                                  UNITS_SIDE},
+                 &b_batch);
         args->b_stride = units_below(plan);
     }
     args->a_batch = a_batch;
@@ -292,12 +320,16 @@ void igo_matmul_multiply_pairs(struct igo_call *call, struct matmul_plan *plan,
     ingot_tensor a = *plan->a.tensor;
     uint64_t a_batch = args->a_batch, b_batch = 0;
     if (plan->a.transposed) {
-        a = pack(call, plan, "matmul_pairs_left", &plan->a, blocks(args->m, PACK_ROWS), PACK_ROWS,
-                 &a_batch);
+        a = pack(
+            call, plan, &plan->a,
+            (struct packing){"matmul_pairs_left", blocks(args->m, PACK_ROWS), PACK_ROWS, PACK_ROWS},
+            &a_batch);
     }
-    const uint32_t columns = blocks(args->n, plan->pairs) * plan->pairs;
-    ingot_tensor b = pack(call, plan, "matmul_pairs_right_16", &plan->b,
-                          blocks(columns, 2 * PAIRS_UNIT), 2 * PAIRS_UNIT, &b_batch);
+    ingot_tensor b =
+        pack(call, plan, &plan->b,
+             (struct packing){plan->pairs == 48 ? "matmul_pairs_right_48" : "matmul_pairs_right_32",
+                              blocks(args->n, plan->pairs), plan->pairs, PAIRS_STEP},
+             &b_batch);
     args->a_batch = a_batch;
     args->b_batch = b_batch;
     if (plan->a.transposed) {
@@ -318,8 +350,10 @@ void igo_matmul_multiply_panels(struct igo_call *call, struct matmul_plan *plan,
     }
     uint64_t a_batch = 0;
     const bool is_float = plan->a.tensor->type == INGOT_SCALAR_F32;
-    ingot_tensor a = pack(call, plan, is_float ? "matmul_pack_a" : "matmul_pairs_left", &plan->a,
-                          blocks(plan->args.m, PACK_ROWS), PACK_ROWS, &a_batch);
+    ingot_tensor a = pack(call, plan, &plan->a,
+                          (struct packing){is_float ? "matmul_pack_a" : "matmul_pairs_left",
+                                           blocks(plan->args.m, PACK_ROWS), PACK_ROWS, PACK_ROWS},
+                          &a_batch);
     plan->args.a_batch = a_batch;
     plan->args.a_stride =
         is_float ? PACK_ROWS : blocks(plan->args.k, PACK_ROWS) * (uint64_t)PACK_ROWS;

@@ -55,9 +55,25 @@ template <typename T> inline T rounded_sum(float sum) {
     return T(sum);
 }
 
+/* A sum of products of bfloat that CPUs make by pairs or matrix units: these have taken what is too
+ * small to be normal for zeros before. */
+template <typename T> inline T rounded_products(float sum) {
+#ifdef __INGOT__
+    if constexpr (is_same_v<T, bfloat>) {
+        return as_type<bfloat>(ushort(__ingot_bfloat_of_sum(sum)));
+    }
+#endif
+    return rounded_sum<T>(sum);
+}
+
+/* Is the result what the sums are, row by row? */
+inline bool has_straight_way(constant matmul_args &args) {
+    return args.parts == 1 && !args.has_bias && args.epilogue == 0 && !args.out_transposed;
+}
+
 /* Lines of a block on their way out, `across` of each, from the first one's place on; memory has
- * what is along a line side by side. */
-template <uint LINE, typename T>
+ * what is along a line side by side. OF_PRODUCTS: no other arithmetic was done with the sums. */
+template <uint LINE, bool OF_PRODUCTS = false, typename T>
 inline void put_lines(threadgroup const float *from, uint lines, uint across, uint row0,
                       uint column0, bool turned, ulong plane, device const T *bias, device T *out,
                       device uchar *parts, constant matmul_args &args, uint lane) {
@@ -68,7 +84,8 @@ inline void put_lines(threadgroup const float *from, uint lines, uint across, ui
             device T *to = out + l * args.out_stride;
             for (uint x = 0; x < across; x += 32) {
                 if (x + lane < across) {
-                    to[x + lane] = rounded_sum<T>(line[x + lane]);
+                    to[x + lane] = OF_PRODUCTS ? rounded_products<T>(line[x + lane])
+                                               : rounded_sum<T>(line[x + lane]);
                 }
             }
         }

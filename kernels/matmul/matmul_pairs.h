@@ -1,8 +1,8 @@
 /*
  * Products of bfloat on CPUs that multiply it two of k at a time (x86-64-v4-bf16).
  *
- * The right side is laid out anew, in bfloat: [columns / 16][k][16], k in whole tiles, zeros where
- * there is nothing; two rows of it are one vector of 64 bytes. (Up to 8 columns: 8 of 32 bytes.)
+ * The right side is laid out anew, in bfloat: [columns / WIDTH][k / 2][WIDTH][2], k in steps of 16,
+ * zeros where there is nothing: what a product takes is one vector, and what it takes next follows.
  * The left side is read where it
  * lies if k is along its lines, which saves a pass over the weights of a linear layer, else it is
  * laid out anew so. 32 of k of some lines at a time go through threadgroup memory: lines of a
@@ -18,14 +18,14 @@
 
 constexpr constant uint PAIR_LINE = 32; /* of k, in threadgroup memory */
 
-/* Columns that lie together, of a block so wide. */
-constexpr uint pair_unit(uint width) {
-    return width < 16 ? width : 16;
+/* What k of the right side is filled up to. */
+constexpr uint pair_depth(uint k) {
+    return (k + 15) & ~15u;
 }
 
 /* TALL by TN tiles; between two stretches of k they lie in `lines`. */
 template <typename T, uint TALL, uint TN> struct pair_sums {
-    static constexpr constant uint LINE = TN * TILE, UNIT = pair_unit(LINE);
+    static constexpr constant uint WIDTH = TN * TILE;
     simdgroup_float8x8 sum[TALL][TN];
 
     void begin(threadgroup const float *lines, bool anew) thread {
@@ -58,7 +58,7 @@ template <typename T, uint TALL, uint TN> struct pair_sums {
             }
     }
     /* `depth` of k, a multiple of 8. */
-    void add(threadgroup const T *left, device const T *right, ulong unit_step, uint depth) thread {
+    void add(threadgroup const T *left, device const T *right, uint depth) thread {
         for (uint k = 0; k < depth; k += TILE) {
             simdgroup_matrix<T, 8, 8> rows[TALL], columns[TN];
 #pragma unroll
@@ -67,8 +67,7 @@ template <typename T, uint TALL, uint TN> struct pair_sums {
             }
 #pragma unroll
             for (uint j = 0; j < TN; j++) {
-                simdgroup_load(columns[j], right + j / 2 * unit_step + k * UNIT + j % 2 * TILE,
-                               UNIT);
+                load_pairs(columns[j], right + k * WIDTH + j * (2 * TILE), 2 * WIDTH);
             }
 #pragma unroll
             for (uint i = 0; i < TALL; i++)
@@ -112,13 +111,12 @@ template <typename T, uint TM, uint TALL, uint TN, typename L>
 inline void make_pairs(thread const L &left, device const T *b, device const T *bias, device T *out,
                        device uchar *parts, constant matmul_args &args, uint3 group, uint lane,
                        threadgroup float *lines, threadgroup float *turned, threadgroup T *room) {
-    constexpr uint WIDTH = TN * TILE, HEIGHT = TM * TILE, UNIT = pair_unit(WIDTH);
+    constexpr uint WIDTH = TN * TILE, HEIGHT = TM * TILE;
     constexpr uint DEPTH = 12288 / WIDTH; // of the right side, 24 KiB
     constexpr uint ROOM = TALL * TILE * PAIR_LINE;
     uint matrix = group.z % args.batch, part = group.z / args.batch;
-    uint padded = (args.k + (TILE - 1)) & ~(TILE - 1), row0 = group.y * HEIGHT;
+    uint padded = pair_depth(args.k), row0 = group.y * HEIGHT;
     uint first = part * args.part_depth, end = min(padded, first + args.part_depth);
-    ulong unit_step = ulong(padded) * UNIT;
     b += matrix * args.b_batch + ulong(group.x) * WIDTH * padded;
     for (uint k0 = first; k0 < end; k0 += DEPTH) {
         uint last = min(end, k0 + DEPTH);
@@ -134,7 +132,7 @@ inline void make_pairs(thread const L &left, device const T *b, device const T *
                     left.template stage<TALL * TILE>(room + (turn ^ 1) * ROOM, row0 + i,
                                                      k + PAIR_LINE, lane);
                 }
-                sums.add(room + turn * ROOM, b + k * UNIT, unit_step, min(last - k, PAIR_LINE));
+                sums.add(room + turn * ROOM, b + k * WIDTH, min(last - k, PAIR_LINE));
             }
             if (args.out_transposed && last == end) {
                 sums.keep_turned(turned + i, HEIGHT);
@@ -149,11 +147,11 @@ inline void make_pairs(thread const L &left, device const T *b, device const T *
     out += matrix * args.out_batch;
     uint rows = min(args.m - row0, HEIGHT);
     if (args.out_transposed) {
-        put_lines<HEIGHT>(turned, columns, rows, row0, column0, true, plane, bias, out, parts, args,
-                          lane);
+        put_lines<HEIGHT, true>(turned, columns, rows, row0, column0, true, plane, bias, out, parts,
+                                args, lane);
     } else {
-        put_lines<WIDTH>(lines, rows, columns, row0, column0, false, plane, bias, out, parts, args,
-                         lane);
+        put_lines<WIDTH, true>(lines, rows, columns, row0, column0, false, plane, bias, out, parts,
+                               args, lane);
     }
 }
 

@@ -38,26 +38,42 @@ kernel void matmul_pairs_left(device const T *a [[buffer(0)]], device T *packed 
     }
 }
 
-/* A SIMD-group takes two times UNIT columns, a line of the cache. */
-template <typename T, uint UNIT>
+/* A SIMD-group takes some of k of WIDTH columns. */
+template <typename T, uint WIDTH>
 kernel void matmul_pairs_right(device const T *b [[buffer(0)]], device T *packed [[buffer(1)]],
                                constant matmul_args &args [[buffer(2)]],
                                uint3 group [[threadgroup_position_in_grid]],
                                uint3 groups [[threadgroups_per_grid]],
                                uint lane [[thread_index_in_simdgroup]]) {
-    uint column = group.y * (2 * UNIT), padded = (args.k + (TILE - 1)) & ~(TILE - 1);
+    threadgroup ushort spare[PAIR_SPARE];
+    uint column = group.y * WIDTH, padded = pair_depth(args.k);
     uint first = group.x * PACK_DEPTH, end = min(padded, first + PACK_DEPTH);
-    packed += ulong(group.z * groups.y + group.y) * padded * (2 * UNIT);
+    uint across = column < args.n ? args.n - column : 0;
+    device uint *words =
+        (device uint *)packed + ulong(group.z * groups.y + group.y) * (padded / 2) * WIDTH;
     b += group.z * args.b_batch;
-    for (uint k = first; k < end; k += TILE)
-#pragma unroll
-        for (uint c = 0; c < 2 * UNIT; c += TILE) {
-            uint x = column + c, across = x < args.n ? args.n - x : 0;
-            device const T *from =
-                args.b_transposed ? b + x * args.b_stride + k : b + k * args.b_stride + x;
-            pack_pairs(packed + (ulong(c / UNIT) * padded + k) * UNIT + c % UNIT, UNIT, from,
-                       args.b_stride, args.b_transposed, args.k - k, across, lane);
+    if (!args.b_transposed) {
+        b += column;
+        for (uint k = first; k < end; k += TILE) {
+            uint depth = k < args.k ? args.k - k : 0;
+            interleave_rows<WIDTH>(words + k / 2 * WIDTH, b + (depth ? k : 0) * args.b_stride,
+                                   args.b_stride, depth, across, lane);
         }
+        return;
+    }
+    for (uint c = 0; c < WIDTH; c += TILE) {
+        for (uint k = first; k < end; k += 32) {
+            device float *to = (device float *)words + k / 2 * WIDTH + c;
+            simdgroup_float8x8 tiles[2];
+            interleave_turned(tiles, b + (column + c) * args.b_stride + k, args.b_stride,
+                              k < args.k ? args.k - k : 0, c < across ? across - c : 0, spare,
+                              lane);
+            simdgroup_store(tiles[0], to, WIDTH);
+            if (k + 16 < end) {
+                simdgroup_store(tiles[1], to + TILE * WIDTH, WIDTH);
+            }
+        }
+    }
 }
 
 /* a_stride, a_batch and b_batch are of what is read. */

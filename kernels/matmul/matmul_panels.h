@@ -13,6 +13,7 @@
 #define INGOT_KERNELS_MATMUL_PANELS_H
 
 #include "common/memory_hints.h"
+#include "common/threadgroups.h"
 #include "common/tile.h"
 #include "matmul/matmul_finish.h"
 #include "matmul/matmul_sums.h"
@@ -20,12 +21,11 @@
 constexpr constant uint PANEL_LINE = 32; /* of k of the left side at a time */
 
 /* Threadgroup memory, 32 KiB in all: the sums, a panel, and two times PANEL_LINE of k of TALL rows
- * of tiles. A panel is [columns / UNIT][k][UNIT]: two lines of 16 bfloat are one vector. */
+ * of tiles. A panel is [k][columns], of bfloat [k / 2][columns][2]. */
 template <typename P, uint TM, uint TALL, uint TN> struct panel_memory {
     static constexpr constant uint WIDTH = TN * TILE, HEIGHT = TM * TILE;
-    static constexpr constant uint UNIT = sizeof(P) == 2 && WIDTH > 16 ? 16 : WIDTH;
     static constexpr constant uint ROOM = TALL * TILE * PANEL_LINE, SUMS = HEIGHT * WIDTH;
-    static constexpr constant uint SPARE = sizeof(P) == 2 ? TILE * TILE : 0; // else as `rooms`
+    static constexpr constant uint SPARE = sizeof(P) == 2 ? PAIR_SPARE : 0; // else as `rooms`
     static constexpr constant uint LEFT = (32768 - 4 * SUMS) / sizeof(P) - 2 * ROOM - SPARE;
     static constexpr constant uint DEPTH = LEFT / WIDTH / PANEL_LINE * PANEL_LINE; // of k
     static constexpr constant uint FLOATS =
@@ -68,15 +68,15 @@ inline void stage_tile(threadgroup P *to, uint to_stride, device const T *from, 
 }
 
 /* A right side from its first column of the block on. */
-template <uint WIDTH, uint UNIT, uint DEPTH, typename T, typename P>
+template <uint WIDTH, typename T, typename P>
 inline void stage_right(threadgroup P *panel, device const T *from, ulong stride, bool turned,
                         uint depth, uint columns, threadgroup P *spare, uint lane) {
     if (turned) {
         for (uint c = 0; c < WIDTH; c += TILE) {
             uint across = c < columns ? columns - c : 0;
             for (uint k = 0; k < depth; k += TILE) {
-                stage_tile(panel + c / UNIT * UNIT * DEPTH + k * UNIT + c % UNIT, UNIT,
-                           from + c * stride + k, stride, true, depth - k, across, spare, lane);
+                stage_tile(panel + k * WIDTH + c, WIDTH, from + c * stride + k, stride, true,
+                           depth - k, across, spare, lane);
             }
         }
         return;
@@ -84,9 +84,33 @@ inline void stage_right(threadgroup P *panel, device const T *from, ulong stride
     for (uint k = 0; k < depth; k += TILE) {
         for (uint c = 0; c < WIDTH; c += TILE) {
             uint across = c < columns ? columns - c : 0;
-            stage_tile(panel + c / UNIT * UNIT * DEPTH + k * UNIT + c % UNIT, UNIT,
-                       from + k * stride + c, stride, false, depth - k, across, spare, lane);
+            stage_tile(panel + k * WIDTH + c, WIDTH, from + k * stride + c, stride, false,
+                       depth - k, across, spare, lane);
         }
+    }
+}
+
+/* The same of bfloat, two of k interleaved; k in whole tiles. */
+template <uint WIDTH, typename T>
+inline void stage_pairs(threadgroup T *panel, device const T *from, ulong stride, bool turned,
+                        uint depth, uint columns, threadgroup T *spare, uint lane) {
+    if (turned) {
+        for (uint c = 0; c < WIDTH; c += TILE) {
+            threadgroup float *to = (threadgroup float *)panel + c;
+            for (uint k = 0; k < depth; k += 32) {
+                simdgroup_float8x8 words[2];
+                interleave_turned(words, from + c * stride + k, stride, depth - k,
+                                  c < columns ? columns - c : 0, (threadgroup ushort *)spare, lane);
+                simdgroup_store(words[0], to + k / 2 * WIDTH, WIDTH);
+                simdgroup_store(words[1], to + (k / 2 + TILE) * WIDTH, WIDTH);
+            }
+        }
+        return;
+    }
+    threadgroup uint *to = (threadgroup uint *)panel;
+    for (uint k = 0; k < depth; k += TILE) {
+        interleave_rows<WIDTH>(to + k / 2 * WIDTH, from + k * stride, stride, depth - k, columns,
+                               lane);
     }
 }
 
@@ -123,14 +147,22 @@ inline void stage_left(threadgroup P *room, device const T *from, ulong stride, 
         }
         return;
     }
+    const bool inside = lane < depth;
+    if (TALL * TILE <= rows) {
+#pragma unroll
+        for (uint r = 0; r < TALL * TILE; r++) {
+            room[r * PANEL_LINE + lane] = inside ? P(from[r * stride + lane]) : P(0);
+        }
+        return;
+    }
     for (uint r = 0; r < TALL * TILE; r++) {
-        room[r * PANEL_LINE + lane] = r < rows && lane < depth ? P(from[r * stride + lane]) : P(0);
+        room[r * PANEL_LINE + lane] = r < rows && inside ? P(from[r * stride + lane]) : P(0);
     }
 }
 
 /* TALL by TN tiles; between two panels they lie in `lines`. */
-template <typename P, uint TALL, uint TN, uint UNIT, uint DEPTH> struct panel_sums {
-    static constexpr constant uint LINE = TN * TILE;
+template <typename P, uint TALL, uint TN> struct panel_sums {
+    static constexpr constant uint WIDTH = TN * TILE;
     simdgroup_float8x8 sum[TALL][TN];
 
     void begin(threadgroup const float *lines, bool anew) thread {
@@ -155,9 +187,11 @@ template <typename P, uint TALL, uint TN, uint UNIT, uint DEPTH> struct panel_su
             }
 #pragma unroll
             for (uint j = 0; j < TN; j++) {
-                uint c = j * TILE;
-                simdgroup_load(columns[j], right + c / UNIT * UNIT * DEPTH + k * UNIT + c % UNIT,
-                               UNIT);
+                if constexpr (sizeof(P) == 2) {
+                    load_pairs(columns[j], right + k * WIDTH + j * (2 * TILE), 2 * WIDTH);
+                } else {
+                    simdgroup_load(columns[j], right + k * WIDTH + j * TILE, WIDTH);
+                }
             }
 #pragma unroll
             for (uint i = 0; i < TALL; i++)
@@ -178,8 +212,8 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
                           uint3 group [[threadgroup_position_in_grid]],
                           uint lane [[thread_index_in_simdgroup]]) {
     using self = panel_memory<P, TM, TALL, TN>;
+    whole_simdgroups();
     constexpr uint WIDTH = self::WIDTH, HEIGHT = self::HEIGHT, DEPTH = self::DEPTH;
-    constexpr uint UNIT = self::UNIT;
     threadgroup float lines[self::FLOATS];
     threadgroup P *panel = (threadgroup P *)(lines + self::SUMS), *rooms = panel + DEPTH * WIDTH;
     threadgroup P *spare = self::SPARE ? rooms + 2 * self::ROOM : rooms;
@@ -195,14 +229,24 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
     ulong b_step = args.b_transposed ? 1 : args.b_stride;
     a += matrix * args.a_batch + row0 * a_row;
     b += matrix * args.b_batch + column0 * (args.b_transposed ? args.b_stride : 1);
+    out += matrix * args.out_batch;
     bool ahead = args.n <= 128;
+    // rows that go out as they are
+    uint straight = sizeof(P) == 2 && has_straight_way(args) && columns == WIDTH
+                        ? rows & ~(TALL * TILE - 1)
+                        : 0;
     for (uint k0 = first; k0 < end; k0 += DEPTH) {
         uint last = min(end, k0 + DEPTH);
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        stage_right<WIDTH, UNIT, DEPTH>(panel, b + k0 * b_step, args.b_stride, args.b_transposed,
-                                        last - k0, columns, spare, lane);
+        if constexpr (sizeof(P) == 2) {
+            stage_pairs<WIDTH>(panel, b + k0 * b_step, args.b_stride, args.b_transposed, last - k0,
+                               columns, spare, lane);
+        } else {
+            stage_right<WIDTH>(panel, b + k0 * b_step, args.b_stride, args.b_transposed, last - k0,
+                               columns, spare, lane);
+        }
         for (uint i = 0; i < rows; i += TALL * TILE) {
-            panel_sums<P, TALL, TN, UNIT, DEPTH> sums;
+            panel_sums<P, TALL, TN> sums;
             sums.begin(lines + i * WIDTH, k0 == first);
             device const T *left = a + i * a_row;
             simdgroup_barrier(mem_flags::mem_threadgroup); // the last row's room is free
@@ -220,20 +264,24 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
                 threadgroup const P *room = rooms + turn * self::ROOM;
                 uint depth = min((last - k + (TILE - 1)) & ~(TILE - 1), PANEL_LINE);
                 if (args.a_transposed && sizeof(P) == 4) {
-                    sums.template add<true>(room, panel + (k - k0) * UNIT, depth);
+                    sums.template add<true>(room, panel + (k - k0) * WIDTH, depth);
                 } else {
-                    sums.template add<false>(room, panel + (k - k0) * UNIT, depth);
+                    sums.template add<false>(room, panel + (k - k0) * WIDTH, depth);
                 }
             }
-            sums.keep(lines + i * WIDTH);
+            if (sizeof(P) == 2 && last == end && i + TALL * TILE <= straight) {
+                put_sums(sums.sum, out + (row0 + i) * args.out_stride + column0, args.out_stride);
+            } else {
+                sums.keep(lines + i * WIDTH);
+            }
         }
     }
     simdgroup_barrier(mem_flags::mem_threadgroup);
     ulong plane = ulong(part) * args.batch + matrix;
-    out += matrix * args.out_batch;
     if (!args.out_transposed) {
-        put_lines<WIDTH>(lines, rows, columns, row0, column0, false, plane, bias, out, parts, args,
-                         lane);
+        put_lines<WIDTH, sizeof(P) == 2>(lines + straight * WIDTH, rows - straight, columns,
+                                         row0 + straight, column0, false, plane, bias, out, parts,
+                                         args, lane);
         return;
     }
     threadgroup float *free = (threadgroup float *)panel;
@@ -246,8 +294,8 @@ kernel void matmul_panels(device const T *a [[buffer(0)]], device const T *b [[b
             }
         }
         simdgroup_barrier(mem_flags::mem_threadgroup);
-        put_lines<HEIGHT>(free, min(columns - c, self::TURNED), rows, row0, column0 + c, true,
-                          plane, bias, out, parts, args, lane);
+        put_lines<HEIGHT, sizeof(P) == 2>(free, min(columns - c, self::TURNED), rows, row0,
+                                          column0 + c, true, plane, bias, out, parts, args, lane);
         simdgroup_barrier(mem_flags::mem_threadgroup);
     }
 }

@@ -453,11 +453,12 @@ static bool choose_weights(struct igo_call *call, const struct product *p,
     if (halves) {
         return false;
     }
-    *chosen = (struct left_weights){
-        {few < 16 ? "matmul_pairs_right_8_bf16" : "matmul_pairs_right_16_bf16", few < 16 ? 16 : 32,
-         1},
-        few,
-        64};
+    *chosen = (struct left_weights){{few == 8    ? "matmul_pairs_right_8_bf16"
+                                     : few == 16 ? "matmul_pairs_right_16_bf16"
+                                                 : "matmul_pairs_right_32_bf16",
+                                     few, 1},
+                                    few,
+                                    64};
     launch->constant_count = 0;
     igo_launch_kernel(launch, "quantised_pairs_%u_bf16_bf16", few);
     igo_quantised_constants(launch, w);

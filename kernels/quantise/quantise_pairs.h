@@ -179,14 +179,14 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
                 device const float *x_sums [[buffer(8)]],
                 uint3 group [[threadgroup_position_in_grid]],
                 uint3 groups [[threadgroups_per_grid]], uint lane [[thread_index_in_simdgroup]]) {
-    constexpr uint HEIGHT = 64, WIDTH = TN * TILE, UNIT = pair_unit(WIDTH), COUNT = TALL * TILE;
+    constexpr uint HEIGHT = 64, WIDTH = TN * TILE, COUNT = TALL * TILE;
     constexpr uint DEPTH = 12288 / WIDTH; // of x, 24 KiB: whole groups
     constexpr uint ROOM = COUNT * PAIR_LINE;
     threadgroup float totals[HEIGHT * WIDTH], turned[HEIGHT * WIDTH], made[COUNT * WIDTH];
     threadgroup T room[2 * ROOM];
     const quantised_integers left = {packed, args.m, args.k};
     const uint row0 = group.y * HEIGHT, rows = min(args.m - row0, HEIGHT);
-    const ulong unit_step = ulong(args.k) * UNIT, lines_apart = args.k / group_size;
+    const ulong lines_apart = args.k / group_size;
     x += ulong(group.x) * WIDTH * args.k;
 #pragma unroll
     for (uint e = lane; e < HEIGHT * WIDTH; e += 32) {
@@ -207,7 +207,7 @@ quantised_pairs(device const uint *packed [[buffer(0)]], device const S *scales 
                     if (k + PAIR_LINE < last) {
                         left.stage<COUNT>(room + (turn ^ 1) * ROOM, row0 + i, k + PAIR_LINE, lane);
                     }
-                    sums.add(room + turn * ROOM, x + k * UNIT, unit_step, PAIR_LINE);
+                    sums.add(room + turn * ROOM, x + k * WIDTH, PAIR_LINE);
                 }
                 sums.keep_apart(made);
                 simdgroup_barrier(mem_flags::mem_threadgroup);

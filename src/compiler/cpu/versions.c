@@ -193,7 +193,8 @@ static ingot_status add_linear_versions(struct igc_kernel *kernel) {
 }
 
 /* Full SIMD-groups are the usual case, but code for them is extra; the aligned variant knows
- * only full ones. A kernel that uses no position needs one variant for all. */
+ * only full ones. A kernel that uses no position needs one variant for all; a huge one has it
+ * without masks if it promises whole SIMD-groups. */
 static ingot_status add_versions(struct igc_kernel *kernel) {
     struct igv_facts *v = igv_facts(kernel);
     const struct igv_kernel_shape *shape = &v->shape;
@@ -202,9 +203,15 @@ static ingot_status add_versions(struct igc_kernel *kernel) {
     ingot_status status = INGOT_OK;
     if (!shape->positions[0] && !y_or_z) {
         bool huge = shape->is_giant || shape->instructions > HUGE_KERNEL;
-        status = huge ? INGOT_OK : add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
-        if (!status) {
+        bool only_full = huge && kernel->reflection->whole_simdgroups && !kernel->sanitize &&
+                         is_wanted(kernel, INGOT_CPU_IDS_ALIGNED, true);
+        bool only_any = huge && !only_full;
+        status = only_any ? INGOT_OK : add_version(kernel, INGOT_CPU_IDS_ALIGNED, true);
+        if (!status && !only_full) {
             status = add_version(kernel, INGOT_CPU_IDS_ALIGNED, false);
+        }
+        if (only_full) {
+            v->entries[INGOT_CPU_IDS_ALIGNED].any = v->entries[INGOT_CPU_IDS_ALIGNED].full;
         }
         v->entries[INGOT_CPU_IDS_LINEAR] = v->entries[INGOT_CPU_IDS_ALIGNED];
         v->entries[INGOT_CPU_IDS_GENERAL] = v->entries[INGOT_CPU_IDS_ALIGNED];

@@ -227,6 +227,9 @@ static const struct text texts[IGI_BUILTIN_COUNT] = {
                    "  ret void\n"
                    "done:\n"
                    "  ret void\n"},
+    [IGI_bfloat_of_sum] = {"i16 @%s(float %%x) " INLINE, "  %h = fptrunc float %x to bfloat\n"
+                                                         "  %r = bitcast bfloat %h to i16\n"
+                                                         "  ret i16 %r\n"},
     [IGI_stream_b32] = {"void @%s(i32 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
                         "  store i32 %x, ptr addrspace(1) %p, align 4\n  ret void\n"},
     [IGI_stream_b16] = {"void @%s(i16 %%x, ptr addrspace(1) %%p, i32 %%past) " INLINE,
@@ -511,6 +514,7 @@ static void write_nothing(const struct igc_kernel *k, const struct igp_function 
     X(simdgroup_store_device_b16, write_tile)                                                      \
     X(simdgroup_store_threadgroup_b32, write_tile)                                                 \
     X(simdgroup_store_threadgroup_b16, write_tile)                                                 \
+    X(bfloat_of_sum, write_text)                                                                   \
     X(stream_b32, write_text)                                                                      \
     X(stream_b16, write_text)                                                                      \
     X(prefetch, write_text)                                                                        \

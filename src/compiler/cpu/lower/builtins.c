@@ -82,6 +82,7 @@
     X(simdgroup_store_device_b16, igl_matrix_store, NULL)                                          \
     X(simdgroup_store_threadgroup_b32, igl_matrix_store, NULL)                                     \
     X(simdgroup_store_threadgroup_b16, igl_matrix_store, NULL)                                     \
+    X(bfloat_of_sum, igl_bfloat_of_sum, NULL)                                                      \
     X(stream_b32, igv_emit_stream, NULL)                                                           \
     X(stream_b16, igv_emit_stream, NULL)                                                           \
     X(prefetch, igv_emit_prefetch, NULL)                                                           \

@@ -105,7 +105,7 @@ igl_lower_fn igl_shuffle, igl_ballot;
 igl_lower_fn igl_reduce_add, igl_reduce_mul, igl_reduce_min, igl_reduce_max;
 igl_lower_fn igl_reduce_umin, igl_reduce_umax, igl_reduce_and, igl_reduce_or, igl_reduce_xor;
 igl_lower_fn igl_inclusive_sum, igl_exclusive_sum, igl_inclusive_product, igl_exclusive_product;
-igl_lower_fn igl_matrix_multiply, igl_matrix_load, igl_matrix_store;
+igl_lower_fn igl_matrix_multiply, igl_matrix_load, igl_matrix_store, igl_bfloat_of_sum;
 igl_lower_fn igl_log;
 igl_lower_fn igl_san_expect, igl_san_tell, igl_san_ask, igl_san_access, igl_san_bound,
     igl_san_count, igl_san_all;

@@ -297,3 +297,31 @@ void igl_matrix_store(struct igv_emit *emit, LLVMValueRef call) {
     enum igi_builtin store = place.element == emit->i16 ? IGI_tile_store_b16 : IGI_tile_store_b32;
     call_tile(emit, store, LLVMVoidTypeInContext(emit->context), args, 3 + 2 * emit->chunks);
 }
+
+/* ---- sums on their way out ------------------------------------------------------------------- */
+/* Where products of pairs take small numbers for zeros, the conversion may. Elsewhere an addition
+ * rounds, to even in ties; it never carries out of a NaN that has zeros there. */
+static LLVMValueRef nearest_bfloat(struct igv_emit *emit, LLVMValueRef sum) {
+    LLVMBuilderRef b = emit->builder;
+    LLVMTypeRef words = igv_vector_type(emit, emit->i16);
+    if (emit->request->target->bfloat_pairs) {
+        LLVMTypeRef bfloats =
+            LLVMVectorType(LLVMBFloatTypeInContext(emit->context), LLVMGetVectorSize(words));
+        return LLVMBuildBitCast(b, LLVMBuildFPTrunc(b, sum, bfloats, ""), words, "");
+    }
+    LLVMValueRef bits = LLVMBuildBitCast(b, sum, igv_vector_type(emit, emit->i32), "");
+    LLVMValueRef sixteen = igv_splat(emit, igv_u32(emit, 16));
+    LLVMValueRef odd =
+        LLVMBuildAnd(b, LLVMBuildLShr(b, bits, sixteen, ""), igv_splat(emit, igv_u32(emit, 1)), "");
+    bits = LLVMBuildAdd(b, bits, igv_splat(emit, igv_u32(emit, 0x7fff)), "");
+    bits = LLVMBuildLShr(b, LLVMBuildAdd(b, bits, odd, ""), sixteen, "");
+    return LLVMBuildTrunc(b, bits, words, "");
+}
+
+void igl_bfloat_of_sum(struct igv_emit *emit, LLVMValueRef call) {
+    struct igl_chunks result = {{NULL}};
+    for (unsigned c = 0; c < emit->chunks; c++) {
+        result.chunk[c] = nearest_bfloat(emit, igv_vector(emit, igl_operand(call, 0), c));
+    }
+    igl_define_chunks(emit, call, &result);
+}

@@ -294,19 +294,27 @@ static struct address address_of(const struct igt_pass *pass, LLVMValueRef point
     return address;
 }
 
+bool igt_calls_are_apart(const struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
+                         uint64_t bytes) {
+    if (LLVMGetCalledValue(left) != LLVMGetCalledValue(right) ||
+        LLVMGetOperand(left, 1) != LLVMGetOperand(right, 1) ||
+        LLVMGetOperand(left, 2) != LLVMGetOperand(right, 2) ||
+        !LLVMIsNull(LLVMGetOperand(left, 2))) {
+        return false;
+    }
+    struct address a = address_of(pass, LLVMGetOperand(left, 0));
+    struct address b = address_of(pass, LLVMGetOperand(right, 0));
+    return a.base == b.base && a.index == b.index && a.scale == b.scale &&
+           b.offset - a.offset == bytes;
+}
+
 bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right) {
     left = igt_loaded(left);
     right = igt_loaded(right);
-    if (!left || !right || left->element != right->element ||
-        LLVMGetOperand(left->call, 1) != LLVMGetOperand(right->call, 1) ||
-        LLVMGetOperand(left->call, 2) != LLVMGetOperand(right->call, 2) ||
-        !LLVMIsNull(LLVMGetOperand(left->call, 2)) || igt_is_paired(left) || igt_is_paired(right)) {
-        return false;
-    }
-    struct address a = address_of(pass, LLVMGetOperand(left->call, 0));
-    struct address b = address_of(pass, LLVMGetOperand(right->call, 0));
-    return a.base == b.base && a.index == b.index && a.scale == b.scale &&
-           b.offset - a.offset == IGT_SIDE * LLVMABISizeOfType(pass->emit.layout, left->element);
+    return left && right && left->element == right->element && !igt_is_paired(left) &&
+           !igt_is_paired(right) &&
+           igt_calls_are_apart(pass, left->call, right->call,
+                               IGT_SIDE * LLVMABISizeOfType(pass->emit.layout, left->element));
 }
 
 /* ---- products that are emitted together ------------------------------------------------------ */

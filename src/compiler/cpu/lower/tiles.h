@@ -102,6 +102,7 @@ struct igt_pass {
     unsigned current_group; /* the number of the one being emitted, or 0 */
     LLVMValueRef operands;  /* the memory of the group being emitted, by another name */
     unsigned searches;
+    LLVMValueRef stored_with; /* the store that was emitted with the one before it */
     bool uses_units;
     LLVMValueRef rooms[IGT_ROOMS]; /* on the stack: what matrix units read and write */
 };
@@ -113,6 +114,9 @@ struct igt_tile *igt_tile_of_call(struct igt_pass *pass, LLVMValueRef call);
 struct igt_tile *igt_chain_at(const struct igt_group *group, unsigned row, unsigned column);
 /* Does `right` lie beside `left` in memory, row by row? */
 bool igt_is_beside(const struct igt_pass *pass, struct igt_tile *left, struct igt_tile *right);
+/* Do two loads or two stores of tiles, as they lie, touch memory so many bytes apart? */
+bool igt_calls_are_apart(const struct igt_pass *pass, LLVMValueRef left, LLVMValueRef right,
+                         uint64_t bytes);
 /* A load under casts that change nothing. */
 struct igt_tile *igt_loaded(struct igt_tile *tile);
 /* May memory that tiles were loaded from be another after it? */

@@ -584,13 +584,77 @@ void igt_emit_group(struct igt_pass *pass, struct igt_group *group) {
 }
 
 /* ---- stores ---------------------------------------------------------------------------------- */
-void igt_emit_store(struct igt_pass *pass, LLVMValueRef call) {
-    LLVMValueRef registers[IGT_MAX_REGISTERS], rows[IGT_SIDE];
+static struct igt_tile *stored_tile(struct igt_pass *pass, LLVMValueRef call) {
+    LLVMValueRef registers[IGT_MAX_REGISTERS];
     for (unsigned i = 0; i < pass->registers; i++) {
         registers[i] = LLVMGetOperand(call, 3 + i);
     }
-    struct igt_tile *tile = igt_tile_of(pass, registers);
-    if (!tile || igt_under_casts(tile)->stored_by == call) {
+    return igt_tile_of(pass, registers);
+}
+
+/* Are rows of both halves of the same vectors? */
+static bool share_vectors(const struct igt_tile *left, const struct igt_tile *right) {
+    if (left->kind == IGT_PHI || left->kind == IGT_PRODUCT) {
+        return left->partner == right && left->half == 0;
+    }
+    if (left->kind == IGT_FILL) {
+        return right->kind == IGT_FILL && left->registers[0] == right->registers[0];
+    }
+    if (!same_operation(left, right)) {
+        return false;
+    }
+    for (int o = 0; o < LLVMGetNumOperands(left->registers[0]); o++) {
+        if (!share_vectors(left->operands[o], right->operands[o])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Of 16 bits, where halves would be converted apart: the next store, if what it stores lies beside
+ * this and shares its vectors, and nothing between looks at memory; or NULL. */
+static LLVMValueRef store_beside(struct igt_pass *pass, LLVMValueRef call, struct igt_tile *tile) {
+    LLVMValueRef next = tile->element == pass->emit.i16 ? LLVMGetNextInstruction(call) : NULL;
+    while (next && !LLVMIsACallInst(next) && !LLVMIsALoadInst(next) && !LLVMIsAStoreInst(next) &&
+           !LLVMIsATerminatorInst(next) && !LLVMIsAFenceInst(next)) {
+        next = LLVMGetNextInstruction(next);
+    }
+    if (!next || igi_family_of(next) != IGI_FAMILY_TILE_STORE ||
+        !igt_calls_are_apart(pass, call, next,
+                             IGT_SIDE * LLVMABISizeOfType(pass->emit.layout, tile->element))) {
+        return NULL;
+    }
+    struct igt_tile *right = stored_tile(pass, next);
+    return right && right->element == tile->element && share_vectors(tile, right) &&
+                   !igt_under_casts(right)->stored_by
+               ? next
+               : NULL;
+}
+
+static void store_rows(struct igt_pass *pass, LLVMValueRef call, LLVMTypeRef element,
+                       LLVMValueRef *rows) {
+    for (unsigned r = 0; r < IGT_SIDE; r++) {
+        LLVMValueRef place = igt_element_address(pass, call, element, r, 0);
+        LLVMValueRef store = LLVMBuildStore(pass->emit.builder, rows[r], place);
+        LLVMSetAlignment(store, LLVMABIAlignmentOfType(pass->emit.layout, element));
+    }
+}
+
+void igt_emit_store(struct igt_pass *pass, LLVMValueRef call) {
+    LLVMValueRef rows[IGT_SIDE];
+    struct igt_tile *tile = stored_tile(pass, call);
+    if (!tile || igt_under_casts(tile)->stored_by == call || call == pass->stored_with) {
+        return;
+    }
+    LLVMValueRef second = store_beside(pass, call, tile);
+    if (second) {
+        struct igt_tile *right = stored_tile(pass, second);
+        igt_place_before(pass, second);
+        for (unsigned r = 0; r < IGT_SIDE; r++) {
+            rows[r] = wide_row_of(pass, tile, right, r);
+        }
+        store_rows(pass, call, tile->element, rows);
+        pass->stored_with = second;
         return;
     }
     igt_place_before(pass, call);
@@ -600,9 +664,5 @@ void igt_emit_store(struct igt_pass *pass, LLVMValueRef call) {
     if (!LLVMIsNull(LLVMGetOperand(call, 2))) {
         transpose(pass, rows);
     }
-    for (unsigned r = 0; r < IGT_SIDE; r++) {
-        LLVMValueRef place = igt_element_address(pass, call, tile->element, r, 0);
-        LLVMValueRef store = LLVMBuildStore(pass->emit.builder, rows[r], place);
-        LLVMSetAlignment(store, LLVMABIAlignmentOfType(pass->emit.layout, tile->element));
-    }
+    store_rows(pass, call, tile->element, rows);
 }

@@ -124,10 +124,24 @@ static bool rows_touch(const struct igt_pass *pass, struct igt_tile *left, struc
            LLVMConstIntGetZExtValue(stride) == (right ? 2 * IGT_SIDE : IGT_SIDE);
 }
 
+/* Does memory have them interleaved already, both tiles side by side? */
+static bool lie_interleaved(const struct igt_pass *pass, struct igt_tile *left,
+                            struct igt_tile *right) {
+    const struct igt_tile *a = igt_loaded(left), *b = right ? igt_loaded(right) : a;
+    if (!a || !b || !igt_is_paired(a) || !igt_is_paired(b) || igt_is_transposed(a) ||
+        a->steady_for != pass->current_group || b->steady_for != pass->current_group) {
+        return false;
+    }
+    return !right || igt_calls_are_apart(pass, a->call, b->call, 2 * IGT_SIDE * sizeof(uint16_t));
+}
+
 LLVMValueRef igt_pair_right(struct igt_pass *pass, const struct igt_tile *left,
                             const struct igt_tile *right, unsigned k) {
     struct igt_tile *a = igt_narrow(pass, left), *b = right ? igt_narrow(pass, right) : NULL;
     const unsigned width = right ? 2 * IGT_SIDE : IGT_SIDE;
+    if (lie_interleaved(pass, a, b)) {
+        return igt_load_line(pass, igt_loaded(a), k / 2, 2 * width);
+    }
     if (rows_touch(pass, a, b)) {
         LLVMValueRef both = igt_load_line(pass, igt_loaded(a), k, 2 * width);
         return interleave(pass, both, LLVMGetPoison(LLVMTypeOf(both)), width);
