@@ -99,7 +99,8 @@ typedef struct ingot_device_desc {
     bool shares_cpus;            /* cpu: another pool of threads takes turns with ingot's, such as
                                     OpenMP's: workers without work soon sleep, and short work
                                     wakes none: who waits for it runs it, or a worker once
-                                    ingot_event_done was asked */
+                                    ingot_event_done was asked. Short launches of operations
+                                    (ingot/ops.h) may be done when the call returns */
     /* cpu: kinds of checks in kernels, "bounds,race", "default" or "all" (docs/guide/sanitizer.md).
      * NULL: as INGOT_SANITIZE says, or else none; "none": none. */
     const char *sanitize;

@@ -15,7 +15,7 @@ static uint32_t few_chunks(const struct igo_call *call, const struct igo_matrix 
 bool igo_launch_few(const struct igo_call *call, struct igo_launch *launch,
                     struct igo_matrix *matrix, const char *kernel, uint32_t most) {
     const uint32_t chunks = few_chunks(call, matrix);
-    if (!chunks || chunks > most) {
+    if (!chunks || matrix->columns > most) {
         return false;
     }
     const uint32_t each = FEW_ROWS / chunks;

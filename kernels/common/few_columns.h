@@ -8,6 +8,7 @@
 #define INGOT_KERNELS_COMMON_FEW_COLUMNS_H
 
 #include "common/few_columns_args.h"
+#include "common/memory_hints.h"
 #include "common/reduce.h"
 
 /* Some rows of a matrix: those of a SIMD-group. */
@@ -24,6 +25,14 @@ struct few_place {
 
 inline ulong few_row(few_place place, uint i) {
     return min(place.first + i, place.rows - 1);
+}
+
+/* Rows that come soon: each load of the unrolled code skips many, which the hardware does not see
+ * through. */
+template <uint CHUNKS, typename T>
+inline void few_ahead(device const T *x, ulong stride, few_place place) {
+    prefetch<few_rows<CHUNKS>::ROWS * CHUNKS * 32>(
+        x + min(place.first + FEW_AHEAD, place.rows - 1) * stride);
 }
 
 /* A chunk that is full needs no mask; `fill` stands past the end of a row. */

@@ -6,8 +6,7 @@
 #include "ops/rows.h"
 
 /* Launches them for such rows, "KERNEL_few_CHUNKS_TYPE"; false: the matrix is for other kernels.
- * There are kernels for so
- * many chunks at most. After igo_matrix_policy. */
+ * It is for rows of up to `most` columns. After igo_matrix_policy. */
 bool igo_launch_few(const struct igo_call *call, struct igo_launch *launch,
                     struct igo_matrix *matrix, const char *kernel, uint32_t most);
 

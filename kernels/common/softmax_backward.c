@@ -3,6 +3,8 @@
 
 #include "common/few_columns_host.h"
 
+enum { FEW_MOST = 48 }; /* longer rows are faster one by one, from memory */
+
 bool igo_softmax_backward_begin(struct igo_call *call, struct igo_softmax_backward *b) {
     if (call->failed) {
         return false;
@@ -20,7 +22,7 @@ void igo_softmax_backward_launch(struct igo_call *call, struct igo_softmax_backw
                                  const char *kernel, const void *args, size_t size) {
     struct igo_launch launch = {0};
     igo_matrix_policy(call, &b->matrix);
-    if (!igo_launch_few(call, &launch, &b->matrix, kernel, 2)) {
+    if (!igo_launch_few(call, &launch, &b->matrix, kernel, FEW_MOST)) {
         igo_launch_kernel(&launch, "%s_%s", kernel, igo_type_name(b->y->type));
         igo_launch_rows(call, &launch, &b->matrix, b->matrix.rows);
     }

@@ -45,7 +45,7 @@ ingot_status ingot_op_log_softmax(ingot_ops *ops, ingot_stream *stream,
     args.past_caches = igo_stores_past_caches(&call, desc->out);
     igo_matrix_policy(&call, &matrix);
     struct igo_launch launch = {0};
-    if (!igo_launch_few(&call, &launch, &matrix, "log_softmax", FEW_CHUNKS)) {
+    if (!igo_launch_few(&call, &launch, &matrix, "log_softmax", 32 * FEW_CHUNKS)) {
         igo_launch_kernel(&launch, "log_softmax_%s_k%u", igo_type_name(desc->x->type),
                           igo_matrix_keep(&call, &matrix, (const uint32_t[]){8}, 1));
         igo_launch_rows(&call, &launch, &matrix, matrix.rows);

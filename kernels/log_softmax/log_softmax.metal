@@ -53,6 +53,8 @@ kernel void log_softmax_few(device const T *x [[buffer(0)]], device T *out [[buf
     if (place.first >= args.rows) {
         return;
     }
+    few_ahead<CHUNKS>(x, args.x_stride, place);
+    few_ahead<CHUNKS>(out, args.out_stride, place);
     few_rows<CHUNKS> v = few_load<CHUNKS>(x, args.x_stride, place, -INFINITY), e;
     float tops[v.ROWS], sums[v.ROWS];
     few_tops(v, tops);
@@ -110,6 +112,9 @@ kernel void log_softmax_backward_few(device const T *y [[buffer(0)]],
     if (place.first >= args.rows) {
         return;
     }
+    few_ahead<CHUNKS>(y, args.y_stride, place);
+    few_ahead<CHUNKS>(dy, args.dy_stride, place);
+    few_ahead<CHUNKS>(dx, args.dx_stride, place);
     const few_rows<CHUNKS> logs = few_load<CHUNKS>(y, args.y_stride, place);
     few_rows<CHUNKS> g = few_load<CHUNKS>(dy, args.dy_stride, place);
     float sums[g.ROWS];

@@ -150,7 +150,7 @@ ingot_status ingot_op_softmax(ingot_ops *ops, ingot_stream *stream,
     args.past_caches = igo_stores_past_caches(&call, desc->out);
     struct igo_launch launch = {0};
     const bool few = !desc->mask && !desc->causal &&
-                     igo_launch_few(&call, &launch, &matrix, "softmax", FEW_CHUNKS);
+                     igo_launch_few(&call, &launch, &matrix, "softmax", 32 * FEW_CHUNKS);
     if (!few) {
         igo_launch_kernel(&launch, "softmax_%s_%s_k%u", igo_type_name(desc->x->type),
                           desc->mask ? igo_type_name(desc->mask->type) : "none",

@@ -158,6 +158,8 @@ kernel void softmax_few(device const T *x [[buffer(0)]], device T *out [[buffer(
     if (place.first >= args.rows) {
         return;
     }
+    few_ahead<CHUNKS>(x, args.x_stride, place);
+    few_ahead<CHUNKS>(out, args.out_stride, place);
     few_rows<CHUNKS> v = few_load<CHUNKS>(x, args.x_stride, place);
     float tops[v.ROWS], sums[v.ROWS];
     for (uint i = 0; i < v.ROWS; i++) {
@@ -220,6 +222,9 @@ kernel void softmax_backward_few(device const T *y [[buffer(0)]], device const T
     if (place.first >= args.rows) {
         return;
     }
+    few_ahead<CHUNKS>(y, args.y_stride, place);
+    few_ahead<CHUNKS>(dy, args.dy_stride, place);
+    few_ahead<CHUNKS>(dx, args.dx_stride, place);
     const few_rows<CHUNKS> p = few_load<CHUNKS>(y, args.y_stride, place);
     few_rows<CHUNKS> g = few_load<CHUNKS>(dy, args.dy_stride, place), products;
     float sums[g.ROWS];
