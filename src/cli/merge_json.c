@@ -5,6 +5,7 @@
  * of everything else the first report's value. Arrays come one behind the other. Where both have an
  * object with the same name (a device) or file, these are merged; of equal strings one stays.
  */
+#include <float.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,11 +26,17 @@ static bool has_text(const struct ig_json_value *value) {
     return value && value->kind == IG_JSON_STRING;
 }
 
+/* JSON has no infinity: the largest number instead. */
+static double finite(double value) {
+    return value > DBL_MAX ? DBL_MAX : value < -DBL_MAX ? -DBL_MAX : value;
+}
+
 /* The sum of two numbers as text: whole ones stay whole. */
 static const char *add(struct ig_arena *arena, const char *a, const char *b) {
     bool whole = !strpbrk(a, ".eE-") && !strpbrk(b, ".eE-");
     return whole ? ig_arena_printf(arena, "%llu", strtoull(a, NULL, 10) + strtoull(b, NULL, 10))
-                 : ig_arena_printf(arena, "%.9g", strtod(a, NULL) + strtod(b, NULL));
+                 : ig_arena_printf(arena, "%.9g",
+                                   finite(finite(strtod(a, NULL)) + finite(strtod(b, NULL))));
 }
 
 /* What an object in an array is called, if that makes it one with others of the name. */

@@ -98,6 +98,8 @@ check "merge, another program's JUnit" 1 "16 passed" -- "$ingot" merge 1.xml 2.x
 check "merge, two formats" 1 "1.json is JSON, and 1.xml is XML" -- "$ingot" merge 1.json 1.xml
 echo '{"a": 1}' >other.json
 check "merge, no report" 1 'other.json is no report' -- "$ingot" merge other.json
+echo '{"failed": 0, "seconds": 1e999}' >long.json
+check "merge, a number that is too large" 0 '"seconds": 1.79769313e+308' "!inf" -- "$ingot" merge long.json long.json
 echo '{"a": ' >cut.json
 check "merge, cut" 1 'cut.json: line 2, column 1: expected a value, not the end' -- "$ingot" merge cut.json
 echo '<testsuite name="a">' >cut.xml
