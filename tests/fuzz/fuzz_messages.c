@@ -42,7 +42,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     const struct igc_options options = {.source_name = "input.metal",
                                         .msl_version = 320,
                                         .prelude_dir = "/prelude",
-                                        .root = "/root"};
+                                        .root = "/sources"};
     char *text = malloc(size + 1);
     if (!text) {
         return 0;
